@@ -1,0 +1,1 @@
+"""What Kubernetes is, without I/O: objects, quantities, versions, names, gates and decoding."""
