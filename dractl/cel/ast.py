@@ -30,7 +30,7 @@ class Node:
 class Literal(Node):
     """A constant: None, bool, int (int64), Uint, float, str, bytes."""
 
-    value: None | bool | int | Uint | float | str | bytes
+    value: bool | int | Uint | float | str | bytes | None
 
 
 @dataclass(slots=True, eq=False)
@@ -51,7 +51,10 @@ class Select(Node):
 
 @dataclass(slots=True, eq=False)
 class Call(Node):
-    """A function, method or operator. Operators use cel-go's names: ``_&&_``, ``_[_]``, ``_?_:_``, ``@in``, ``_[?_]``."""
+    """A function, method or operator.
+
+    Operators use cel-go's names: ``_&&_``, ``_[_]``, ``_?_:_``, ``@in``, ``_[?_]``, ``_?._``.
+    """
 
     function: str
     args: list[Node]
