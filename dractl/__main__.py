@@ -1,0 +1,22 @@
+"""The console scripts ``dractl`` and ``kubectl-dra`` (so that ``kubectl dra`` works), and ``python -m dractl``."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line of this process and exit with its code."""
+    if sys.argv[1:] == ["--version"]:
+        # answered before anything is imported: scripts ask for it often
+        from dractl import __version__
+
+        print(f"dractl {__version__}")
+        return
+    from dractl.cli.frame import run
+
+    sys.exit(run(sys.argv[1:], program=sys.argv[0]))
+
+
+if __name__ == "__main__":
+    main()

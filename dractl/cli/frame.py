@@ -1,0 +1,149 @@
+"""The root command: a table of commands that are imported when they are called, and the one place where errors end."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from dractl.cli.app import new_app
+from dractl.errors import DractlError, Exit
+
+if TYPE_CHECKING:
+    from dractl.cli.output import Streams
+
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+)
+"""Name, module (it has ``app``) and one-line help, in the order of ``--help``."""
+
+COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
+BUG_REPORTS = "https://github.com/dractl/dractl/issues"
+_INTERRUPTED = 130
+
+
+class LazyGroup(TyperGroup):
+    """Shows and completes all commands from ``COMMANDS``, and imports the module of the one that is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=text) for name, _, text in COMMANDS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The real command where typer would run it or complete its options; listing sees the one-line ones."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, stub if name is None else load_command(name), rest
+
+
+def load_command(name: str) -> Any:
+    """Import one command's module and build the command."""
+    module = next(module for command, module, _ in COMMANDS if command == name)
+    command = typer.main.get_command(importlib.import_module(module).app)
+    command.name = name
+    return command
+
+
+def _version(value: bool) -> None:
+    if value:
+        from dractl import __version__
+
+        print(f"dractl {__version__}")
+        raise typer.Exit()
+
+
+def root_command() -> Any:
+    """The whole command line as a typer command."""
+    app = new_app(cls=LazyGroup)
+
+    @app.callback()
+    def dractl(
+        version: Annotated[
+            bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+        ] = False,
+        debug: Annotated[
+            bool, typer.Option("--debug", help="Show a traceback with errors; may stand anywhere.")
+        ] = False,
+    ) -> None:
+        """Explain, validate and discover Kubernetes Dynamic Resource Allocation (DRA).
+
+        Give --snapshot FILE to read a recorded cluster, or --demo to try the commands on a recorded fleet that comes
+        with dractl. Exit codes: 0 the answer is good, 1 it is not, 2 wrong usage or unreadable input, 3 the cluster
+        could not be asked.
+        """
+
+    return typer.main.get_command(app)
+
+
+def run(arguments: Sequence[str], program: str = "dractl") -> int:
+    """Run one command line; the exit code. Every error ends here, as one line and a next step on stderr."""
+    from dractl.cli.output import OutputClosed, open_streams
+
+    name = "kubectl dra" if "kubectl-dra" in program else "dractl"
+    arguments, debug = _without_debug(arguments)
+    streams = open_streams()
+    try:
+        code = root_command().main(
+            args=list(arguments), prog_name=name, complete_var=COMPLETION_VARIABLE, standalone_mode=False
+        )
+        sys.stdout.flush()
+    except OutputClosed:
+        return int(Exit.GOOD)
+    except DractlError as error:
+        return _fail(streams, debug, error.message, error.hint, error.exit_code)
+    except typer.Abort:
+        return _INTERRUPTED
+    except Exception as error:
+        return _unexpected(streams, debug, error, name)
+    return 0 if code is None else int(code)
+
+
+def _without_debug(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """Take ``--debug`` out from before any ``--``, so that it may follow the sub-command."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [word for word in arguments[:end] if word != "--debug"]
+    return [*kept, *arguments[end:]], len(kept) < end
+
+
+def _unexpected(streams: Streams, debug: bool, error: Exception, program: str) -> int:
+    """Typer's usage errors, a full disk or a closed pipe, and our own bugs."""
+    show: Callable[..., None] | None = getattr(error, "format_message", None) and getattr(error, "show", None)
+    if show is not None:
+        return _usage(streams, error, program)
+    if isinstance(error, RecursionError):
+        return _fail(streams, debug, "the input is nested too deeply", "Check the input file.", Exit.USAGE)
+    if isinstance(error, MemoryError):
+        return _fail(streams, debug, "out of memory", "Give a smaller input, or more memory.", Exit.USAGE)
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(streams, debug, f"{where}{error.strerror}", "Check the path and its permissions.", Exit.USAGE)
+    return _fail(
+        streams,
+        debug,
+        f"dractl failed: {type(error).__name__}: {error}",
+        f"This is a bug. Run again with --debug and report it at {BUG_REPORTS}",
+        Exit.USAGE,
+    )
+
+
+def _usage(streams: Streams, error: Any, program: str) -> int:
+    """A wrong option or argument; typer's own message and how to see the help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return int(Exit.USAGE)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else program
+    message = error.format_message()
+    message = message[:1].lower() + message[1:]
+    return _fail(streams, False, message.rstrip("."), f"See '{command} --help'.", error.exit_code)
+
+
+def _fail(streams: Streams, debug: bool, message: str, hint: str, code: int) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc(file=sys.stderr)
+    streams.error(message, hint)
+    return int(code)

@@ -1,0 +1,51 @@
+"""Options that several commands share, so that they are spelled and explained once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+_WHERE = "Where to read the cluster from"
+
+
+class Format(StrEnum):
+    """Output formats of most commands; a command with others has an enum of its own with these values among them."""
+
+    TEXT = "text"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+
+
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", metavar="NS", help="Namespace to look in ('default' if not given)."),
+]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.", show_default=False)]
+Snapshot = Annotated[
+    str | None,
+    typer.Option(
+        "--snapshot",
+        metavar="FILE|DIR|-",
+        help="Read a recorded cluster: a file (JSON, YAML, gzip), a directory of them, or - for stdin.",
+    ),
+]
+Demo = Annotated[bool, typer.Option("--demo", help="Read the recorded fleet that comes with dractl.")]
+Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig to use.")]
+Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="Path of the kubeconfig.")]
+Kubernetes = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes", metavar="VERSION", help="Behave as this release (1.36); by default the cluster's own."
+    ),
+]
+
+DEFAULT_NAMESPACE = "default"
+
+
+def namespace_or_default(namespace: str | None) -> str:
+    """The namespace of a command that looks at one object."""
+    return namespace or DEFAULT_NAMESPACE
