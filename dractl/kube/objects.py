@@ -152,6 +152,8 @@ class DeviceCounterConsumption:
 
     counter_set: str = ""
     counters: dict[str, Quantity] = field(default_factory=dict)
+    compatibility_groups: list[str] = field(default_factory=list)
+    """1.37, alpha: devices drawing on one set may only be allocated together when they share a group."""
 
 
 @dataclass(slots=True, eq=False)
@@ -208,6 +210,8 @@ class ResourceSlice:
     devices: list[Device] = field(default_factory=list)
     shared_counters: list[CounterSet] = field(default_factory=list)
     partition_type_attribute: str | None = None
+    skip_node_operations: list[str] = field(default_factory=list)
+    """1.37, alpha: node operations that the kubelet need not call the driver for."""
     origin: Origin | None = None
 
 
@@ -262,6 +266,14 @@ class DeviceToleration:
 
 
 @dataclass(slots=True, eq=False)
+class DerivedAttribute:
+    """1.37, alpha: an attribute computed by a CEL expression, for the constraints of the claim."""
+
+    name: str = ""
+    expression: str = ""
+
+
+@dataclass(slots=True, eq=False)
 class DeviceRequest:
     """A request (``exactly``) or one alternative of ``firstAvailable``.
 
@@ -276,6 +288,7 @@ class DeviceRequest:
     admin_access: bool | None = None
     tolerations: list[DeviceToleration] = field(default_factory=list)
     capacity: dict[str, Quantity] | None = None
+    derived_attributes: list[DerivedAttribute] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
@@ -319,6 +332,7 @@ class AllocationDevice:
     binding_failure_conditions: list[str] = field(default_factory=list)
     share_id: str | None = None
     consumed_capacity: dict[str, Quantity] | None = None
+    skip_node_operations: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
