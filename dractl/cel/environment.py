@@ -1,0 +1,246 @@
+"""Which CEL a release of Kubernetes speaks: libraries, macros, validators and the type of ``device``, by release and gate.
+
+``Environment`` names a choice; ``declarations(environment)`` gives what follows from it. To find where a function comes
+from, look its name up in ``library/decl_*.py``; the table ``_LIBRARIES`` below says in which releases a library counts.
+Sources: ``k8s.io/apiserver/pkg/cel/environment`` and ``k8s.io/dynamic-resource-allocation/cel`` of each release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from . import types as t
+from .library import decl_extensions as ext
+from .library import decl_kubernetes as kube
+from .library import decl_standard as std
+from .signatures import Function, Overload, parse_signatures
+
+OLDEST = (1, 31)
+NEWEST = (1, 37)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The release and the gates an expression is compiled for."""
+
+    kubernetes: tuple[int, int] = (1, 36)
+    """Release, at least ``OLDEST``; a release after ``NEWEST`` is treated like it."""
+    consumable_capacity: bool = True
+    """Gate DRAConsumableCapacity: ``device.allowMultipleAllocations`` (since 1.34)."""
+    list_attributes: bool = False
+    """Gate DRAListTypeAttributes: attributes may be lists (since 1.36)."""
+    stored: bool = True
+    """True: as the scheduler compiles, and the API server an expression that is already stored. False: as the API
+    server compiles a new expression, which may use only what the release before knows too."""
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """The release whose rules count."""
+        return min(max(self.kubernetes, OLDEST), NEWEST)
+
+    @property
+    def cel_go(self) -> tuple[int, int]:
+        """The cel-go that the release was built with."""
+        return _CEL_GO[self.release]
+
+
+_CEL_GO = {(1, 31): (0, 20), (1, 32): (0, 22), (1, 33): (0, 23), (1, 34): (0, 26), (1, 35): (0, 26), (1, 36): (0, 26), (1, 37): (0, 29)}
+
+MacroKey = tuple[str, int, bool]
+"""Name, number of arguments, and whether it is called on a receiver."""
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """What an expression may name in one environment."""
+
+    functions: dict[str, Function]
+    idents: dict[str, t.Type]
+    """Variables, and type names (whose type is ``type(...)``)."""
+    constants: dict[str, int]
+    """Enum values."""
+    fields: dict[str, dict[str, t.Type]]
+    """Fields of the message types, by type name."""
+    macros: frozenset[MacroKey]
+    validate_format: bool
+    """Whether ``string.format`` calls with literals are validated."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """A library's signatures (nothing where only macros count), macros and the environments it belongs to."""
+
+    signatures: str
+    counts: Callable[[Environment], bool]
+    macros: tuple[MacroKey, ...] = ()
+
+
+def _since(major: int, minor: int) -> Callable[[Environment], bool]:
+    return lambda env: env.release >= (major, minor)
+
+
+def _always(env: Environment) -> bool:
+    return True
+
+
+def _without(signatures: str, *overloads: str) -> str:
+    lines = signatures.splitlines(keepends=True)
+    return "".join(line for line in lines if line.partition(":")[0] not in overloads)
+
+
+_STANDARD_MACROS: tuple[MacroKey, ...] = (
+    ("has", 1, False),
+    ("all", 2, True),
+    ("exists", 2, True),
+    ("exists_one", 2, True),
+    ("map", 2, True),
+    ("map", 3, True),
+    ("filter", 2, True),
+)
+_TWO_VARIABLE_MACROS: tuple[MacroKey, ...] = (
+    ("all", 3, True),
+    ("exists", 3, True),
+    ("existsOne", 3, True),
+    ("exists_one", 3, True),
+    ("transformList", 3, True),
+    ("transformList", 4, True),
+    ("transformMap", 3, True),
+    ("transformMap", 4, True),
+    ("transformMapEntry", 3, True),
+    ("transformMapEntry", 4, True),
+)
+
+# In the order in which the environment applies them: it decides the order of overloads that two libraries add to one
+# function.
+_LIBRARIES = (
+    _Library(std.STANDARD, lambda env: env.cel_go < (0, 29), _STANDARD_MACROS),
+    _Library(_without(std.STANDARD, "int64_to_duration"), lambda env: env.cel_go >= (0, 29), _STANDARD_MACROS),
+    _Library(kube.URLS, _always),
+    _Library(kube.REGEX, _always),
+    _Library(kube.LISTS, lambda env: env.release < (1, 37) or not env.stored),
+    _Library(kube.AUTHZ, _always),
+    _Library(std.OPTIONALS, _always, (("optMap", 2, True), ("optFlatMap", 2, True))),
+    _Library(kube.QUANTITY, _always),
+    _Library(ext.STRINGS, _always),
+    _Library(ext.SETS, _always),
+    _Library(kube.IP, _always),
+    _Library(kube.CIDR, _always),
+    _Library(kube.FORMAT, _always),
+    _Library(kube.AUTHZ_SELECTORS, _always),
+    _Library(std.COMPREHENSIONS, _since(1, 32), _TWO_VARIABLE_MACROS),
+    _Library(kube.SEMVER, _always),
+    _Library(ext.LISTS, _since(1, 34), (("sortBy", 2, True),)),
+    _Library(kube.LISTS, lambda env: env.release >= (1, 37) and env.stored),
+    _Library("", _always, (("bind", 3, True),)),
+    _Library(kube.INCLUDES_136, lambda env: env.release == (1, 36) and (env.stored or env.list_attributes)),
+    _Library(kube.INCLUDES_137, lambda env: env.release >= (1, 37) and (env.stored or env.list_attributes)),
+)
+
+_LIST_A = t.list_of(t.param("A"))
+_MAP_AB = t.map_of(t.param("A"), t.param("B"))
+_TYPE_NAMES = {
+    "bool": t.BOOL,
+    "bytes": t.BYTES,
+    "double": t.DOUBLE,
+    "google.protobuf.Duration": t.DURATION,
+    "int": t.INT,
+    "list": _LIST_A,
+    "map": _MAP_AB,
+    "null_type": t.NULL,
+    "string": t.STRING,
+    "google.protobuf.Timestamp": t.TIMESTAMP,
+    "type": t.TYPE,
+    "uint": t.UINT,
+    # Kubernetes' own short names
+    "duration": t.DURATION,
+    "timestamp": t.TIMESTAMP,
+    "optional_type": t.opaque("optional_type"),
+    "net.IP": t.IP,
+    "net.CIDR": t.CIDR,
+    "kubernetes.DRADevice": t.DEVICE,
+    # protobuf's well-known messages
+    "google.protobuf.Any": t.ANY,
+    "google.protobuf.Empty": t.struct("google.protobuf.Empty"),
+    "google.protobuf.Value": t.DYN,
+    "google.protobuf.Struct": t.map_of(t.STRING, t.DYN),
+    "google.protobuf.ListValue": t.list_of(t.DYN),
+    "google.protobuf.BoolValue": t.wrapper(t.BOOL),
+    "google.protobuf.BytesValue": t.wrapper(t.BYTES),
+    "google.protobuf.DoubleValue": t.wrapper(t.DOUBLE),
+    "google.protobuf.FloatValue": t.wrapper(t.DOUBLE),
+    "google.protobuf.Int32Value": t.wrapper(t.INT),
+    "google.protobuf.Int64Value": t.wrapper(t.INT),
+    "google.protobuf.StringValue": t.wrapper(t.STRING),
+    "google.protobuf.UInt32Value": t.wrapper(t.UINT),
+    "google.protobuf.UInt64Value": t.wrapper(t.UINT),
+}
+_MESSAGE_FIELDS = {
+    "google.protobuf.Any": {"type_url": t.STRING, "value": t.BYTES},
+    "google.protobuf.Duration": {"seconds": t.INT, "nanos": t.INT},
+    "google.protobuf.Timestamp": {"seconds": t.INT, "nanos": t.INT},
+    "google.protobuf.Empty": {},
+    "google.protobuf.Struct": {"fields": t.map_of(t.STRING, t.DYN)},
+    "google.protobuf.ListValue": {"values": t.list_of(t.DYN)},
+    "google.protobuf.Value": {
+        "null_value": t.INT,
+        "number_value": t.DOUBLE,
+        "string_value": t.STRING,
+        "bool_value": t.BOOL,
+        "struct_value": t.map_of(t.STRING, t.DYN),
+        "list_value": t.list_of(t.DYN),
+    },
+    "google.protobuf.BoolValue": {"value": t.BOOL},
+    "google.protobuf.BytesValue": {"value": t.BYTES},
+    "google.protobuf.DoubleValue": {"value": t.DOUBLE},
+    "google.protobuf.FloatValue": {"value": t.DOUBLE},
+    "google.protobuf.Int32Value": {"value": t.INT},
+    "google.protobuf.Int64Value": {"value": t.INT},
+    "google.protobuf.StringValue": {"value": t.STRING},
+    "google.protobuf.UInt32Value": {"value": t.UINT},
+    "google.protobuf.UInt64Value": {"value": t.UINT},
+}
+
+
+@lru_cache(maxsize=32)
+def declarations(env: Environment) -> Declarations:
+    """Everything that an expression may name in ``env``."""
+    functions: dict[str, Function] = {}
+    macros: list[MacroKey] = []
+    for library in _LIBRARIES:
+        if library.counts(env):
+            macros += library.macros
+            for overload in parse_signatures(library.signatures):
+                functions.setdefault(overload.function, Function(overload.function, [])).overloads.append(overload)
+    idents = {name: t.type_of(inner) for name, inner in _TYPE_NAMES.items()}
+    idents["device"] = t.DEVICE
+    return Declarations(
+        functions=functions,
+        idents=idents,
+        constants={"google.protobuf.NullValue.NULL_VALUE": 0},
+        fields=_MESSAGE_FIELDS | {t.DEVICE.name: device_fields(env)},
+        macros=frozenset(macros),
+        validate_format=True,
+    )
+
+
+def attribute_type(env: Environment) -> t.Type:
+    """The type of ``device.attributes[domain].name``."""
+    return t.DYN if env.list_attributes and env.release >= (1, 36) else t.ANY
+
+
+def device_fields(env: Environment) -> dict[str, t.Type]:
+    """The fields of ``device``, with their types."""
+    fields = {
+        "driver": t.STRING,
+        "attributes": t.map_of(t.STRING, t.map_of(t.STRING, attribute_type(env))),
+        "capacity": t.map_of(t.STRING, t.map_of(t.STRING, t.QUANTITY)),
+    }
+    # a stored expression may use the field whether the gate is on or not
+    if env.release >= (1, 34) and (env.consumable_capacity or env.stored):
+        fields["allowMultipleAllocations"] = t.BOOL
+    return fields
+
+
+__all__ = ["NEWEST", "OLDEST", "Declarations", "Environment", "Function", "MacroKey", "Overload", "attribute_type", "declarations", "device_fields"]
