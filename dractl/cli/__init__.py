@@ -28,11 +28,12 @@ How to add a command ``dractl sample``:
            kubernetes: options.Kubernetes = None,
        ) -> int:
            \"\"\"One line that help shows.\"\"\"
-           from dractl.cli.source import open_inventory
+           from dractl.cli.source import choose_release, open_inventory
            from dractl.explain.claim import explain_claim
 
-           inventory = open_inventory(snapshot, demo, context, kubeconfig, kubernetes)
-           report = explain_claim(inventory, options.namespace_or_default(namespace), name)
+           inventory = open_inventory(snapshot, demo, context, kubeconfig)
+           release = choose_release(inventory, kubernetes)
+           report = explain_claim(inventory, release, options.namespace_or_default(namespace), name)
            emit_report(report.to_json(), output, lambda terminal: render_claim(report, terminal))
            return Exit.GOOD if report.fits else Exit.NOT_GOOD
 
