@@ -1,125 +1,218 @@
-"""Feature gates of Kubernetes that matter for DRA: their stage and default in each release.
+"""Feature gates around dynamic resource allocation, by release from 1.30 to 1.37.
 
-Source: pkg/features/kube_features.go of Kubernetes 1.34.4, 1.35.4, 1.36.2 and 1.37.2, which lists earlier releases too.
+``GATES`` holds, for each gate, the releases in which its stage changed; ``state`` answers for any release between. A
+release before the first entry does not know the gate. Source: ``pkg/features/kube_features.go`` of Kubernetes 1.36.2
+and 1.37.2 (version 1.36 and older entries are kept there), and the gates' KEPs for what came before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 
 Release = tuple[int, int]
+
+OLDEST: Release = (1, 30)
+NEWEST: Release = (1, 37)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A gate from one release (1.``minor``) on. ``stage`` is alpha, beta or GA; a locked gate cannot be changed."""
+    """A gate's stage from a release on; ``default`` whether it is on unless set, ``locked`` whether it can be set."""
 
-    minor: int
+    since: Release
     stage: str
+    """Alpha, Beta, GA or Deprecated."""
     default: bool
     locked: bool = False
 
 
-def _stages(*entries: tuple[int, str, bool] | tuple[int, str, bool, bool]) -> tuple[Stage, ...]:
-    return tuple(Stage(*entry) for entry in entries)
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A feature gate: its stages in order, the gates it needs, and what it is for."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    needs: tuple[str, ...] = ()
+    purpose: str = ""
+    removed: Release | None = None
 
 
-GATES: Mapping[str, tuple[Stage, ...]] = MappingProxyType(
-    {
-        "DynamicResourceAllocation": _stages(
-            (26, "alpha", False), (32, "beta", False), (34, "GA", True), (35, "GA", True, True)
+def _stages(text: str) -> tuple[Stage, ...]:
+    """``1.33 A, 1.36 B+, 1.37 GA locked`` as stages; A is off, GA on, B has its sign."""
+    stages = []
+    for part in text.split(","):
+        since, mark, *rest = part.split()
+        stage = {"A": "Alpha", "B": "Beta", "G": "GA"}[mark[0]]
+        on = stage == "GA" or mark.endswith("+")
+        stages.append(Stage(parse_release(since), stage, on, "locked" in rest))
+    return tuple(stages)
+
+
+def parse_release(text: str) -> Release:
+    """``1.36``, ``v1.36.2`` or ``1.36.2-gke.1`` as (1, 36).
+
+    Raises:
+        ValueError: when the text does not start with two numbers.
+    """
+    parts = text.strip().removeprefix("v").split(".")
+    minor = parts[1] if len(parts) > 1 else ""
+    digits = minor[: next((i for i, c in enumerate(minor) if not c.isdigit()), len(minor))]
+    if not parts[0].isdigit() or not digits:
+        raise ValueError(f"{text!r} is not a Kubernetes release such as 1.36")
+    return int(parts[0]), int(digits)
+
+
+_DRA = ("DynamicResourceAllocation",)
+
+GATES: Mapping[str, Gate] = {
+    gate.name: gate
+    for gate in (
+        Gate(
+            "DynamicResourceAllocation",
+            _stages("1.26 A, 1.32 B-, 1.34 GA, 1.35 GA locked"),
+            purpose="the API group resource.k8s.io and everything around it",
         ),
-        "DRAAdminAccess": _stages((32, "alpha", False), (34, "beta", True), (36, "GA", True, True)),
-        "DRAConsumableCapacity": _stages((34, "alpha", False), (36, "beta", True)),
-        "DRADerivedAttributes": _stages((37, "alpha", False)),
-        "DRADeviceBindingConditions": _stages((34, "alpha", False), (36, "beta", True)),
-        "DRADeviceCompatibilityGroups": _stages((37, "alpha", False)),
-        "DRADeviceTaintRules": _stages((35, "alpha", False), (36, "beta", False), (37, "GA", True)),
-        "DRADeviceTaints": _stages((33, "alpha", False), (36, "beta", True), (37, "GA", True)),
-        "DRAExtendedResource": _stages((34, "alpha", False), (36, "beta", True), (37, "GA", True, True)),
-        "DRAFractionalCapacityRange": _stages((37, "beta", True)),
-        "DRAListTypeAttributes": _stages((36, "alpha", False)),
-        "DRANodeAllocatableResources": _stages((36, "alpha", False)),
-        "DRAOptionalNodeOperations": _stages((37, "alpha", False)),
-        "DRAPartitionableDevices": _stages((33, "alpha", False), (36, "beta", True)),
-        "DRAPartitionableDevicesType": _stages((37, "alpha", False)),
-        "DRAPrioritizedList": _stages(
-            (33, "alpha", False), (34, "beta", True), (36, "GA", True), (37, "GA", True, True)
+        Gate(
+            "DRAControlPlaneController",
+            _stages("1.31 A"),
+            _DRA,
+            "allocation by a controller of the driver (classic DRA)",
+            removed=(1, 32),
         ),
-        "DRAResourceClaimDeviceStatus": _stages((32, "alpha", False), (33, "beta", True), (37, "GA", True, True)),
-        "DRAResourceClaimGranularStatusAuthorization": _stages((36, "beta", True)),
-        "DRAResourcePoolStatus": _stages((36, "alpha", False)),
-        "DRASchedulerFilterTimeout": _stages((34, "beta", True)),
-        "DRAWorkloadResourceClaims": _stages((36, "alpha", False), (37, "beta", False)),
-        "DeclarativeValidationBeta": _stages((36, "beta", True)),
-        "GenericWorkload": _stages((35, "alpha", False), (37, "beta", False)),
-        "KubeletPodResourcesDynamicResources": _stages(
-            (27, "alpha", False), (34, "beta", True), (36, "GA", True, True)
+        Gate("DRAAdminAccess", _stages("1.32 A, 1.34 B+, 1.36 GA locked"), _DRA, "adminAccess in requests"),
+        Gate(
+            "DRAPrioritizedList",
+            _stages("1.33 A, 1.34 B+, 1.36 GA, 1.37 GA locked"),
+            _DRA,
+            "firstAvailable in requests",
         ),
-        "PodLevelResources": _stages((32, "alpha", False), (34, "beta", True)),
-        "ResourceHealthStatus": _stages((31, "alpha", False), (36, "beta", True)),
-        "ResourceHealthStatusMessage": _stages((36, "beta", True)),
-    }
-)
+        Gate(
+            "DRAResourceClaimDeviceStatus",
+            _stages("1.32 A, 1.33 B+, 1.37 GA locked"),
+            _DRA,
+            "status.devices of claims",
+        ),
+        Gate(
+            "DRAPartitionableDevices",
+            _stages("1.33 A, 1.36 B+"),
+            _DRA,
+            "shared counters and nodes chosen by each device",
+        ),
+        Gate("DRADeviceTaints", _stages("1.33 A, 1.36 B+, 1.37 GA"), _DRA, "taints in slices, tolerations in requests"),
+        Gate(
+            "DRADeviceTaintRules",
+            _stages("1.35 A, 1.36 B-, 1.37 GA"),
+            ("DynamicResourceAllocation", "DRADeviceTaints"),
+            "DeviceTaintRule objects (in 1.33 and 1.34 part of DRADeviceTaints)",
+        ),
+        Gate(
+            "DRAConsumableCapacity",
+            _stages("1.34 A, 1.36 B+"),
+            _DRA,
+            "devices shared by several claims, each with a part of the capacity; distinctAttribute",
+        ),
+        Gate(
+            "DRAExtendedResource",
+            _stages("1.34 A, 1.36 B+, 1.37 GA locked"),
+            _DRA,
+            "extended resources of pods served by DeviceClasses",
+        ),
+        Gate(
+            "DRADeviceBindingConditions",
+            _stages("1.34 A, 1.36 B+"),
+            ("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
+            "devices that must report conditions before a pod is bound",
+        ),
+        Gate("DRASchedulerFilterTimeout", _stages("1.34 B+"), _DRA, "a time limit for the search on one node"),
+        Gate("DRAListTypeAttributes", _stages("1.36 A"), _DRA, "attributes that hold lists"),
+        Gate(
+            "DRANodeAllocatableResources",
+            _stages("1.36 A"),
+            _DRA,
+            "devices that stand for cpu, memory and the like of the node",
+        ),
+        Gate("DRAResourcePoolStatus", _stages("1.36 A"), _DRA, "ResourcePoolStatusRequest objects"),
+        Gate(
+            "DRAWorkloadResourceClaims",
+            _stages("1.36 A, 1.37 B-"),
+            ("DynamicResourceAllocation", "GenericWorkload"),
+            "claims of pod groups",
+        ),
+        Gate("GenericWorkload", _stages("1.35 A, 1.37 B-"), (), "pod groups of workloads"),
+        Gate(
+            "DRAResourceClaimGranularStatusAuthorization",
+            _stages("1.36 B+"),
+            ("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
+            "separate rights for the parts of a claim's status",
+        ),
+        Gate("DRAFractionalCapacityRange", _stages("1.37 B+"), _DRA, "steps of capacity finer than one"),
+        Gate("DRADerivedAttributes", _stages("1.37 A"), _DRA, "attributes computed by a request"),
+        Gate(
+            "DRADeviceCompatibilityGroups",
+            _stages("1.37 A"),
+            _DRA,
+            "devices of one counter set that exclude each other",
+        ),
+        Gate("DRAOptionalNodeOperations", _stages("1.37 A"), _DRA, "devices that the kubelet need not prepare"),
+        Gate("DRAPartitionableDevicesType", _stages("1.37 A"), _DRA, "the attribute that tells partition types apart"),
+        Gate("ResourceHealthStatus", _stages("1.31 A, 1.36 B+"), (), "device health in the status of pods"),
+        Gate(
+            "ResourceHealthStatusMessage",
+            _stages("1.36 B+"),
+            ("ResourceHealthStatus",),
+            "a message beside device health",
+        ),
+        Gate(
+            "KubeletPodResourcesDynamicResources",
+            _stages("1.27 A, 1.34 B+, 1.36 GA locked"),
+            (),
+            "claims in the kubelet's PodResources API",
+            removed=(1, 37),
+        ),
+        Gate("SchedulerPreQueueingHints", _stages("1.37 A"), (), "claim events wake only the pods that use the claim"),
+    )
+}
 
-DEPENDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
-        "DRADeviceCompatibilityGroups": ("DRAPartitionableDevices",),
-        "DRADeviceTaintRules": ("DRADeviceTaints",),
-        "DRAFractionalCapacityRange": ("DRAConsumableCapacity",),
-        "DRAPartitionableDevicesType": ("DRAPartitionableDevices", "DRAResourcePoolStatus"),
-        "DRAResourceClaimGranularStatusAuthorization": ("DRAResourceClaimDeviceStatus",),
-        "DRAWorkloadResourceClaims": ("GenericWorkload",),
-    }
-)
-"""Gates that a gate needs, besides DynamicResourceAllocation."""
 
-
-def stage_of(gate: str, release: Release) -> Stage | None:
-    """The stage of a gate in a release, or None where the gate does not exist (yet)."""
+def stage(gate: str, release: Release) -> Stage | None:
+    """The stage of a gate in a release, or None where the release does not know it."""
+    entry = GATES.get(gate)
+    if entry is None or (entry.removed is not None and release >= entry.removed):
+        return None
     found = None
-    for stage in GATES.get(gate, ()):
-        if stage.minor <= release[1]:
-            found = stage
+    for candidate in entry.stages:
+        if candidate.since <= release:
+            found = candidate
     return found
 
 
-@lru_cache(maxsize=64)
-def defaults(release: Release) -> Mapping[str, bool]:
-    """Every gate that exists in a release with its default."""
-    stages = {gate: stage_of(gate, release) for gate in GATES}
-    return MappingProxyType({gate: stage.default for gate, stage in stages.items() if stage is not None})
+def enabled(release: Release, settings: Mapping[str, bool] | None = None) -> dict[str, bool]:
+    """Every gate that a release knows, and whether it is on.
+
+    Args:
+        release: as (major, minor); later ones than ``NEWEST`` are treated like it.
+        settings: values given with ``--feature-gates``; those of locked or unknown gates are ignored, and a gate whose
+            needs are off counts as off.
+    """
+    return dict(_enabled(min(release, NEWEST), tuple(sorted((settings or {}).items()))))
 
 
 @lru_cache(maxsize=64)
-def all_beta(release: Release) -> Mapping[str, bool]:
-    """The gates of a release with every beta and GA gate on, as ``--feature-gates=AllBeta=true`` sets them."""
-    stages = {gate: stage_of(gate, release) for gate in GATES}
-    return MappingProxyType({gate: stage.stage != "alpha" for gate, stage in stages.items() if stage is not None})
-
-
-def effective(release: Release, overrides: Mapping[str, bool] | None = None) -> Mapping[str, bool]:
-    """The gates of a release after ``overrides``; locked gates and unknown ones stay as they are."""
-    base = defaults(release)
-    if not overrides:
-        return base
-    merged = dict(base)
-    for gate, value in overrides.items():
-        stage = stage_of(gate, release)
-        if stage is not None and not stage.locked:
-            merged[gate] = value
-    return merged
-
-
-def enabled_by_default_since(gate: str) -> int | None:
-    """The minor release from which a gate is on by default, or None."""
-    return next((stage.minor for stage in GATES.get(gate, ()) if stage.default), None)
-
-
-def existing(release: Release) -> Iterable[str]:
-    """Names of the gates of a release."""
-    return defaults(release).keys()
+def _enabled(release: Release, settings: tuple[tuple[str, bool], ...]) -> tuple[tuple[str, bool], ...]:
+    wanted = dict(settings)
+    result: dict[str, bool] = {}
+    for name in GATES:
+        found = stage(name, release)
+        if found is not None:
+            result[name] = found.default if found.locked else wanted.get(name, found.default)
+    # Needs come before the gates that need them only by chance: repeat until nothing changes.
+    changed = True
+    while changed:
+        changed = False
+        for name, on in result.items():
+            if on and not all(result.get(need, False) for need in GATES[name].needs):
+                result[name] = False
+                changed = True
+    return tuple(result.items())
