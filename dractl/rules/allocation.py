@@ -13,8 +13,8 @@ UNKNOWN_CLASS = Rule(
     _ERROR,
     cause="The API server accepts any class name; the scheduler finds out and stops with `request R: device class C "
     "does not exist`. The class is misspelt, or the driver (or the part of it) that brings the class is not installed.",
-    fix="Correct the name, or install what brings the class. A claim's spec cannot be changed: make it anew, and change "
-    "the template that it came from.",
+    fix="Correct the name, or install what brings the class. A claim's spec cannot be changed: make it anew, and "
+    "change the template that it came from.",
     example="deviceClassName: gpu.nvidia.con",
     reference="resource.k8s.io/v1 ResourceClaim spec.devices.requests[].exactly.deviceClassName",
     needs=("DeviceClass", "ResourceClaim"),
@@ -24,10 +24,10 @@ NOTHING_PUBLISHED = Rule(
     "nothing-published",
     "No device of the driver that a class selects is published anywhere",
     _ERROR,
-    cause="A class only selects among published devices. Without a ResourceSlice of its driver the claim waits for ever "
-    "and the scheduler says no more than `cannot allocate all claims`.",
-    fix="See why the driver publishes nothing: is its DaemonSet there, on which nodes do its pods run, what does its "
-    "log say about ResourceSlices?",
+    cause="A class only selects among published devices. Without a ResourceSlice of its driver the claim waits for "
+    "ever and the scheduler says no more than `cannot allocate all claims`.",
+    fix="See why the driver publishes nothing: is its DaemonSet there, on which nodes do its pods run, and what "
+    "does its log say about ResourceSlices.",
     needs=("DeviceClass", "ResourceSlice"),
 )
 SELECTS_NOTHING = Rule(
@@ -70,8 +70,8 @@ CONSTRAINT_ATTRIBUTE_MISSING = Rule(
     "constraint-attribute-missing",
     "A constraint names an attribute that devices do not carry",
     _ERROR,
-    cause="matchAttribute and distinctAttribute refuse a device that lacks the attribute; it does not count as equal to "
-    "anything. Drivers name one thing in several ways (`resource.kubernetes.io/numaNode`, `dra.net/numaNode`).",
+    cause="matchAttribute and distinctAttribute refuse a device that lacks the attribute; it does not count as equal "
+    "to anything. Drivers name one thing in several ways (`resource.kubernetes.io/numaNode`, `dra.net/numaNode`).",
     fix="Use a name that all devices of the constrained requests carry, or update the driver that lacks it, or drop "
     "the constraint.",
     reference="resource.k8s.io/v1 DeviceConstraint",
@@ -114,8 +114,8 @@ TAINTED = Rule(
     _WARNING,
     cause="A driver or an administrator has tainted the device (DeviceTaintRule, or the slice itself), mostly because "
     "it is broken or under maintenance. Only a toleration in the claim's request makes it usable.",
-    fix="Bring the device back to health, or end the maintenance; tolerate the taint only if the work may run on such a "
-    "device.",
+    fix="Bring the device back to health, or end the maintenance; tolerate the taint only if the work may run on such "
+    "a device.",
     reference="KEP-5055",
     needs=("ResourceClaim", "ResourceSlice"),
 )
@@ -156,8 +156,8 @@ ALL_NEEDS_COMPLETE_POOLS = Rule(
     "all-needs-complete-pools",
     "A request for all devices meets a pool that is not complete",
     _ERROR,
-    cause="For allocationMode All every pool that a node sees has to be complete and valid, also pools of other drivers. "
-    "Otherwise the allocator fails with an error, which ends the attempt for all nodes.",
+    cause="For allocationMode All every pool that a node sees has to be complete and valid, also pools of other "
+    "drivers. Otherwise the allocator fails with an error, which ends the attempt for all nodes.",
     fix="Find out why the driver of that pool does not publish all its slices; meanwhile keep the pod away from the "
     "node, or ask for a count.",
     needs=("ResourceClaim", "ResourceSlice"),
@@ -177,8 +177,8 @@ OUTDATED_SLICE = Rule(
     "outdated-slice",
     "A device is listed only in a slice of a former generation",
     _WARNING,
-    cause="Of a pool only the slices of the highest generation count. A device that the driver no longer lists is gone, "
-    "although an old slice still shows it.",
+    cause="Of a pool only the slices of the highest generation count. A device that the driver no longer lists is "
+    "gone, although an old slice still shows it.",
     fix="See in the driver's log why it published the new generation without the device, and why the old slice was "
     "not deleted.",
     needs=("ResourceSlice",),

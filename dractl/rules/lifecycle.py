@@ -30,8 +30,8 @@ CREATION_REFUSED = Rule(
     "claim-creation-refused",
     "A pod's claim cannot be created from its template",
     _ERROR,
-    cause="The claim controller tries again and again, and the API server refuses the claim: a quota, an admission rule, "
-    "or a field that it does not accept. The event FailedResourceClaimCreation holds its answer.",
+    cause="The claim controller tries again and again, and the API server refuses the claim: a quota, an admission "
+    "rule, or a field that it does not accept. The event FailedResourceClaimCreation holds its answer.",
     fix="Remove what the API server's answer names; the controller then makes the claim by itself.",
     needs=("Pod", "ResourceClaimTemplate"),
 )
@@ -40,8 +40,8 @@ PLACED_PAST_SCHEDULER = Rule(
     "placed-past-scheduler",
     "A pod was put on a node before its claim was allocated",
     _ERROR,
-    cause="Only a scheduler that knows claims allocates them, before it binds the pod. A pod whose spec.nodeName was set "
-    "by hand or by another scheduler has a claim that nobody allocates.",
+    cause="Only a scheduler that knows claims allocates them, before it binds the pod. A pod whose spec.nodeName was "
+    "set by hand or by another scheduler has a claim that nobody allocates.",
     fix="Delete the pod and make it anew without nodeName; choose the node with a nodeSelector or node affinity.",
     needs=("Pod", "ResourceClaim"),
 )
@@ -80,7 +80,8 @@ ALLOCATED_ELSEWHERE = Rule(
     "allocated-elsewhere",
     "A shared claim is allocated where the pod may not run",
     _ERROR,
-    cause="An allocated claim can be used only on the nodes of its allocation. A second pod that may not use them waits.",
+    cause="An allocated claim can be used only on the nodes of its allocation. A second pod that may not use them "
+    "waits.",
     fix="Change the pod's node rules, or give it a claim of its own.",
     needs=("Node", "Pod", "ResourceClaim"),
 )
@@ -98,8 +99,8 @@ CLAIM_DELETING = Rule(
     "claim-deleting",
     "The claim is being deleted",
     _WARNING,
-    cause="A claim with a deletion time goes as soon as its finalizer is removed, and that happens once no pod uses it. "
-    "New pods cannot use it.",
+    cause="A claim with a deletion time goes as soon as its finalizer is removed, and that happens once no pod uses "
+    "it. New pods cannot use it.",
     fix="End the pods that use it; pods that wait for it need another claim.",
     needs=("ResourceClaim",),
 )
@@ -130,8 +131,8 @@ QUOTA = Rule(
     "quota-refuses-claim",
     "A ResourceQuota refuses the claim",
     _ERROR,
-    cause="Quota counts the devices that a claim may take at most: allocationMode All counts 32, and of a firstAvailable "
-    "list the largest alternative.",
+    cause="Quota counts the devices that a claim may take at most: allocationMode All counts 32, and of a "
+    "firstAvailable list the largest alternative.",
     fix="Ask for fewer devices (a count instead of All), or raise the quota.",
     needs=("ResourceQuota",),
 )

@@ -23,8 +23,8 @@ COUNTERS_LEAK = Rule(
     "counters-leak",
     "The devices fit, but this scheduler's search does not find them",
     _ERROR,
-    cause="In releases before 1.37 the search keeps counters of devices that it tried and refused (because of a taint or "
-    "a constraint), so that devices tried later seem to lack them.",
+    cause="In releases before 1.37 the search keeps counters of devices that it tried and refused (because of a taint "
+    "or a constraint), so that devices tried later seem to lack them.",
     fix="Make the selector so narrow that the refused devices are not tried first, or update to 1.37.",
     reference="kubernetes/kubernetes#140436",
     needs=("ResourceSlice",),
@@ -36,7 +36,8 @@ ERROR_STOPS_ALL = Rule(
     _ERROR,
     cause="The allocator's errors (a selector that fails, All with an incomplete pool, a missing class) are no "
     "refusal of one node: the scheduler ends the whole attempt and tries again later, with the same end.",
-    fix="Remove the cause of the error; meanwhile keep the pod away from the node with a nodeSelector or node affinity.",
+    fix="Remove the cause of the error; meanwhile keep the pod away from the node with a nodeSelector or node "
+    "affinity.",
     needs=("ResourceClaim", "ResourceSlice"),
 )
 NO_PREEMPTION = Rule(
