@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from dractl.cli.output import Streams
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("get", "dractl.cli.get", "List devices, pools, slices, claims, templates, classes, nodes and taints."),
 )
 """Name, module (it has ``app``) and one-line help, in the order of ``--help``."""
 
 COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
-BUG_REPORTS = "https://github.com/dractl/dractl/issues"
 _INTERRUPTED = 130
 
 
@@ -123,7 +123,7 @@ def _unexpected(streams: Streams, debug: bool, error: Exception, program: str) -
         streams,
         debug,
         f"dractl failed: {type(error).__name__}: {error}",
-        f"This is a bug. Run again with --debug and report it at {BUG_REPORTS}",
+        "This is a bug of dractl. Run again with --debug and report what it prints.",
         Exit.USAGE,
     )
 

@@ -1,0 +1,302 @@
+"""``dractl get``: lists of devices, pools, slices, claims, templates, classes, nodes and taints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dractl.cli import options
+from dractl.cli.app import new_app
+from dractl.cli.output import emit, emit_report, note
+from dractl.cli.source import choose_release, open_inventory
+from dractl.errors import DractlError, Exit
+
+if TYPE_CHECKING:
+    from dractl.cel.environment import Environment
+    from dractl.inventory import Inventory
+
+app = new_app(help="List devices, pools, slices, claims, templates, classes, nodes and taints.")
+
+
+class ListFormat(StrEnum):
+    """Output formats of lists."""
+
+    TEXT = "text"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+
+Output = Annotated[ListFormat, typer.Option("--output", "-o", help="Output format.", show_default=False)]
+NodeFilter = Annotated[
+    str | None, typer.Option("--node", metavar="NAME", help="Only what concerns this node.")
+]
+DriverFilter = Annotated[str | None, typer.Option("--driver", metavar="NAME", help="Only of this driver.")]
+SortBy = Annotated[
+    str | None,
+    typer.Option("--sort-by", metavar="FIELD", help="Sort by a field of the JSON form; -FIELD turns the order."),
+]
+
+
+@app.command()
+def devices(
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="CEL",
+            help="Only devices that a selector with this expression takes: "
+            """'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'.""",
+        ),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="STATE", help="Only devices in this state: free, used, tainted...")
+    ] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", metavar="NS", help="Only devices that claims of this namespace have."),
+    ] = None,
+    all_namespaces: Annotated[bool, typer.Option("--all-namespaces", "-A", hidden=True)] = False,
+    node: NodeFilter = None,
+    driver: DriverFilter = None,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """Published devices: state, holder, and what keeps them from use."""
+    from dractl.listing import filters
+    from dractl.listing.devices import device_rows
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = device_rows(inventory)
+    if namespace is not None and not all_namespaces:
+        rows = [row for row in rows if any(holder.namespace == namespace for holder in row.holders)]
+    if state is not None:
+        rows = [row for row in rows if row.state == state]
+    rows = _narrow(inventory, rows, node, driver)
+    notes = []
+    if where is not None:
+        try:
+            found = filters.where(inventory, rows, where, _environment(inventory, kubernetes))
+        except filters.FilterError as error:
+            raise DractlError(f"--where: {error}", "Correct the expression, or try it with: dractl cel") from None
+        rows = found.rows
+        notes = [text for text in [found.note()] if text]
+    return _show(inventory, "Device", _sorted(rows, sort_by), output, notes)
+
+
+@app.command()
+def pools(
+    node: NodeFilter = None,
+    driver: DriverFilter = None,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> int:
+    """Pools of devices: generation, completeness, how many are free."""
+    from dractl.listing.lists import pool_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = _narrow(inventory, pool_list(inventory), node, driver)
+    return _show(inventory, "Pool", _sorted(rows, sort_by), output)
+
+
+@app.command()
+def slices(
+    node: NodeFilter = None,
+    driver: DriverFilter = None,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> int:
+    """ResourceSlices, and which of them are replaced."""
+    from dractl.listing.lists import slice_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = _narrow(inventory, slice_list(inventory), node, driver)
+    return _show(inventory, "Slice", _sorted(rows, sort_by), output)
+
+
+@app.command()
+def claims(
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    node: NodeFilter = None,
+    driver: DriverFilter = None,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> int:
+    """ResourceClaims: requests, state, nodes and pods."""
+    from dractl.listing.lists import claim_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = _in_namespace(claim_list(inventory), namespace, all_namespaces)
+    rows = _narrow(inventory, rows, node, driver)
+    return _show(inventory, "Claim", _sorted(rows, sort_by), output)
+
+
+@app.command()
+def templates(
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> int:
+    """ResourceClaimTemplates: requests, and pods that name them."""
+    from dractl.listing.lists import template_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = _in_namespace(template_list(inventory), namespace, all_namespaces)
+    return _show(inventory, "Template", _sorted(rows, sort_by), output)
+
+
+@app.command()
+def classes(
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """DeviceClasses, and how many published devices each takes."""
+    from dractl.listing.filters import class_matcher
+    from dractl.listing.lists import class_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = class_list(inventory, class_matcher(inventory, _environment(inventory, kubernetes)))
+    return _show(inventory, "Class", _sorted(rows, sort_by), output)
+
+
+@app.command()
+def nodes(
+    node: NodeFilter = None,
+    driver: DriverFilter = None,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> int:
+    """Nodes with their devices; also nodes that only slices name."""
+    from dractl.listing.lists import node_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = _narrow(inventory, node_list(inventory), node, driver)
+    return _show(inventory, "Node", _sorted(rows, sort_by), output)
+
+
+@app.command()
+def taints(
+    driver: DriverFilter = None,
+    sort_by: SortBy = None,
+    output: Output = ListFormat.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+) -> int:
+    """Taints that drivers publish, and DeviceTaintRules."""
+    from dractl.listing.lists import taint_list
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    rows = _narrow(inventory, taint_list(inventory), None, driver)
+    return _show(inventory, "Taint", _sorted(rows, sort_by), output)
+
+
+def _environment(inventory: Inventory, kubernetes: str | None) -> Environment:
+    from dractl.cel.environment import Environment
+
+    major, minor = choose_release(inventory, kubernetes).minor.split(".")
+    return Environment(kubernetes=(int(major), int(minor)))
+
+
+def _in_namespace(rows: list[Any], namespace: str | None, everywhere: bool) -> list[Any]:
+    if everywhere:
+        return rows
+    wanted = options.namespace_or_default(namespace)
+    found = [row for row in rows if row.namespace == wanted]
+    others = sorted({row.namespace for row in rows} - {wanted})
+    if not found and others:
+        note(f"note: nothing in namespace {wanted}; there is something in {', '.join(others)} (-A shows all)")
+    return found
+
+
+def _narrow(inventory: Inventory, rows: list[Any], node: str | None, driver: str | None) -> list[Any]:
+    from dractl.explain.words import near
+    from dractl.listing import filters
+
+    if node is not None:
+        known = inventory.nodes.keys() | inventory.slices_by_node.keys()
+        if node not in known:
+            hint = _suggest(near(node, known), "dractl get nodes lists all nodes.")
+            raise DractlError(f"there is no node {node} in {inventory.provenance.description}", hint)
+        rows = filters.on_node(inventory, rows, node)
+    if driver is not None:
+        drivers = {item.driver for item in inventory.slices}
+        if driver not in drivers:
+            hint = _suggest(near(driver, drivers), f"Drivers that publish: {', '.join(sorted(drivers)) or 'none'}.")
+            raise DractlError(f"no driver {driver} publishes slices in {inventory.provenance.description}", hint)
+        rows = filters.of_driver(rows, driver)
+    return rows
+
+
+def _suggest(names: list[str], otherwise: str) -> str:
+    return f"Did you mean {' or '.join(names)}?" if names else otherwise
+
+
+def _sorted(rows: list[Any], field: str | None) -> list[Any]:
+    from dractl.listing.filters import FilterError, sort_by
+
+    if field is None:
+        return rows
+    try:
+        return sort_by(rows, field)
+    except FilterError as error:
+        raise DractlError(f"--sort-by: {error}", "Give one of these, or the name of an attribute.") from None
+
+
+def _show(
+    inventory: Inventory, kind: str, rows: list[Any], output: ListFormat, notes: list[str] | None = None
+) -> int:
+    from dractl.listing.rows import Listing
+    from dractl.render.text.lists import names, render_list
+
+    listing = Listing(kind, rows, inventory.provenance.description, notes or [])
+    if output in (ListFormat.JSON, ListFormat.YAML):
+        emit_report(listing.to_json(), output, lambda terminal: "")
+        return Exit.GOOD
+    for text in listing.notes:
+        note(f"note: {text}")
+    if not rows:
+        note(f"nothing found in {listing.source}")
+    elif output is ListFormat.NAME:
+        emit(names(listing))
+    else:
+        terminal_text: Callable[[Any], str] = lambda terminal: render_list(listing, terminal, output is ListFormat.WIDE)  # noqa: E731
+        emit_report({}, output, terminal_text)
+    return Exit.GOOD
