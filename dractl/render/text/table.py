@@ -18,7 +18,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: Termi
     On a terminal that is too narrow the widest columns are cut with an ellipsis, but never the first one, which holds
     the name; elsewhere nothing is cut, so that scripts see everything. Lines carry no spaces at their end.
     """
-    cells = [[_clean(cell) or "-" for cell in row] for row in rows]
+    cells = [[clean(cell) or "-" for cell in row] for row in rows]
     widths = [
         max([cell_width(header), *(cell_width(row[column]) for row in cells)]) for column, header in enumerate(headers)
     ]
@@ -65,7 +65,7 @@ def _narrowed(widths: list[int], available: int) -> list[int]:
     return widths
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Control characters from the cluster must not reach the terminal."""
     if text.isprintable():
         return text
