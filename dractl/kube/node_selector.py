@@ -1,0 +1,107 @@
+"""Whether a node fits a node selector, as the scheduler decides it (k8s.io/component-helpers nodeaffinity).
+
+Terms are alternatives and an empty term fits nothing. Within a term all requirements on labels, and those on the field
+``metadata.name``, must hold. NotIn and DoesNotExist hold for a missing label; Gt and Lt need whole numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from dractl.kube.objects import NodeRequirement, NodeSelector
+
+_OPERATORS = '"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"'
+_FIELD_OPERATORS = '"In", "NotIn"'
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+
+
+class NodeSelectorError(ValueError):
+    """The selector cannot be evaluated; the API server refuses such selectors."""
+
+
+def matches(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
+    """Whether a node with this name and these labels fits.
+
+    Raises:
+        NodeSelectorError: when a requirement has an unknown operator or values that do not suit it.
+    """
+    terms = [term for term in selector.terms if term.match_expressions or term.match_fields]
+    problems = []
+    for index, term in enumerate(selector.terms):
+        path = f"nodeSelectorTerms[{index}]"
+        problems += [
+            p for i, r in enumerate(term.match_expressions) if (p := _label_problem(r, f"{path}.matchExpressions[{i}]"))
+        ]
+        problems += [p for i, r in enumerate(term.match_fields) if (p := _field_problem(r, f"{path}.matchFields[{i}]"))]
+    if problems:
+        raise NodeSelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(dict.fromkeys(problems))}]")
+    return any(
+        all(_label_holds(r, labels) for r in term.match_expressions)
+        and (not name or all(_field_holds(r, name) for r in term.match_fields))
+        for term in terms
+    )
+
+
+def _label_holds(requirement: NodeRequirement, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value is not None and value in requirement.values
+        case "NotIn":
+            return value is None or value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            if value is None or not _is_int64(value):
+                return False
+            bound = int(requirement.values[0])
+            return int(value) > bound if requirement.operator == "Gt" else int(value) < bound
+
+
+def _field_holds(requirement: NodeRequirement, name: str) -> bool:
+    actual = name if requirement.key == "metadata.name" else ""
+    return (actual == requirement.values[0]) is (requirement.operator == "In")
+
+
+def _is_int64(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
+
+
+def _label_problem(requirement: NodeRequirement, path: str) -> str | None:
+    values = requirement.values
+    shown = _go_list(values)
+    match requirement.operator:
+        case "In" | "NotIn":
+            if not values:
+                return f"{path}.values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+        case "Exists" | "DoesNotExist":
+            if values:
+                return f"{path}.values: Invalid value: {shown}: values set must be empty for exists and does not exist"
+        case "Gt" | "Lt":
+            if len(values) != 1:
+                return f"{path}.values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required"
+            if not _is_int64(values[0]):
+                wanted = "for 'Gt', 'Lt' operators, the value must be an integer"
+                return f'{path}.values[0]: Invalid value: "{values[0]}": {wanted}'
+        case other:
+            return f'{path}.operator: Unsupported value: "{other}": supported values: {_OPERATORS}'
+    for index, value in enumerate(values):
+        if len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None:
+            return f'{path}.values[{index}][{requirement.key}]: Invalid value: "{value}": is not a label value'
+    return None
+
+
+def _field_problem(requirement: NodeRequirement, path: str) -> str | None:
+    if requirement.operator not in ("In", "NotIn"):
+        return f'{path}.operator: Unsupported value: "{requirement.operator}": supported values: {_FIELD_OPERATORS}'
+    if len(requirement.values) != 1:
+        return f"{path}.values: Invalid value: {_go_list(requirement.values)}: must have one element"
+    return None
+
+
+def _go_list(values: list[str]) -> str:
+    return "[" + ",".join(f'"{value}"' for value in values) + "]"
