@@ -42,6 +42,7 @@ How to add a command ``dractl sample``:
    for, ``note`` for progress and remarks on stderr. Never use ``print``.
 4. Say what went wrong by raising ``dractl.errors.DractlError(message, hint, exit_code)``; it is shown as
    ``error: message`` and the hint below. Do not catch it.
-5. Run ``make completions`` and add tests under ``tests/cli/`` with the ``dractl`` fixture (``tests/conftest.py``):
+5. A new report: add its kind and dataclass to ``schemas/reports.py``; after each change of a report ``make schemas``.
+6. Add tests under ``tests/cli/`` with the ``dractl`` fixture (``tests/conftest.py``):
    ``dractl("get", "devices", "--demo").code == 0``.
 """

@@ -21,7 +21,6 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 )
 """Name, module (it has ``app``) and one-line help, in the order of ``--help``."""
 
-COMPLETION_VARIABLE = "_DRACTL_COMPLETE"
 _INTERRUPTED = 130
 
 
@@ -35,15 +34,16 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The real command where typer would run it or complete its options; listing sees the one-line ones."""
         name, stub, rest = super().resolve_command(ctx, args)
-        return name, stub if name is None else load_command(name), rest
+        return name, stub if name is None else self.load(name), rest
 
-
-def load_command(name: str) -> Any:
-    """Import one command's module and build the command."""
-    module = next(module for command, module, _ in COMMANDS if command == name)
-    command = typer.main.get_command(importlib.import_module(module).app)
-    command.name = name
-    return command
+    def load(self, name: str) -> Any:
+        """Import one command's module and build the command; None for a name that is not in the table."""
+        module = next((module for command, module, _ in COMMANDS if command == name), None)
+        if module is None:
+            return None
+        command = typer.main.get_command(importlib.import_module(module).app)
+        command.name = name
+        return command
 
 
 def _version(value: bool) -> None:
@@ -79,15 +79,17 @@ def root_command() -> Any:
 
 def run(arguments: Sequence[str], program: str = "dractl") -> int:
     """Run one command line; the exit code. Every error ends here, as one line and a next step on stderr."""
-    from dractl.cli.output import OutputClosed, open_streams
+    from dractl.cli import complete
+    from dractl.cli.output import OutputClosed, emit, open_streams
 
     name = "kubectl dra" if "kubectl-dra" in program else "dractl"
     arguments, debug = _without_debug(arguments)
     streams = open_streams()
     try:
-        code = root_command().main(
-            args=list(arguments), prog_name=name, complete_var=COMPLETION_VARIABLE, standalone_mode=False
-        )
+        if arguments and arguments[0] == complete.COMMAND:
+            emit(complete.complete(root_command(), arguments[1:]))
+            return int(Exit.GOOD)
+        code = root_command().main(args=list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except OutputClosed:
         return int(Exit.GOOD)

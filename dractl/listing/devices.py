@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dractl.inventory import DeviceId, Holder, Inventory, Pool, PublishedDevice
 from dractl.kube.objects import AttributeData, Device, DeviceTaint, DeviceTaintRule, ResourceSlice
 from dractl.kube.quantity import Quantity
-from dractl.listing.rows import DeviceRow, HolderRow, TaintRow
+from dractl.listing.rows import DeviceRow, DeviceState, HolderRow, TaintRow
 
 PRODUCT_ATTRIBUTES = (
     "productName",
@@ -75,9 +75,9 @@ def _state(
     taints: list[TaintRow],
     available: dict[str, Quantity] | None,
     left: dict[tuple[str, str], Quantity],
-) -> tuple[str, list[str]]:
+) -> tuple[DeviceState, list[str]]:
     """The one word, and true statements about everything that bears on it."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[DeviceState, str]] = []
     holding = [holder for holder in holders if not holder.result.admin_access]
     if holding:
         held = "held by " + ", ".join(_claim_name(holder) for holder in holding)

@@ -15,7 +15,9 @@ from dractl.listing.rows import (
     ClassRow,
     DriverCount,
     NodeRow,
+    NodeStatus,
     PoolRow,
+    PoolStatus,
     RequestRow,
     SliceRow,
     TaintRow,
@@ -48,7 +50,7 @@ def pool_list(inventory: Inventory) -> list[PoolRow]:
     return rows
 
 
-def _pool_status(pool: Pool) -> str:
+def _pool_status(pool: Pool) -> PoolStatus:
     if not pool.counts_agree:
         return "counts-differ"
     return "complete" if pool.complete else "incomplete"
@@ -229,10 +231,12 @@ def _node(inventory: Inventory, name: str, drivers: list[DriverCount]) -> NodeRo
     )
 
 
-def node_status(node: Node) -> str:
+def node_status(node: Node) -> NodeStatus:
     """Ready, NotReady or Unknown, by the node's condition."""
     ready = next((condition.status for condition in node.conditions if condition.type == "Ready"), None)
-    return {"True": "Ready", "False": "NotReady"}.get(ready or "", "Unknown")
+    if ready == "True":
+        return "Ready"
+    return "NotReady" if ready == "False" else "Unknown"
 
 
 def taint_list(inventory: Inventory) -> list[TaintRow]:

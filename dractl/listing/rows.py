@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dractl.report import API_VERSION, to_plain
+
+DeviceState = Literal[
+    "free", "used", "shared", "full", "tainted", "counters-exhausted", "pool-incomplete", "node-missing"
+]
+PoolStatus = Literal["complete", "incomplete", "counts-differ"]
+NodeStatus = Literal["Ready", "NotReady", "Unknown", "missing"]
 
 
 @dataclass(slots=True)
@@ -50,7 +56,7 @@ class DeviceRow:
     driver: str
     pool: str
     device: str
-    state: str
+    state: DeviceState
     node: str | None = None
     nodes: str | None = None
     product: str | None = None
@@ -72,7 +78,7 @@ class PoolRow:
     generation: int
     slices: int
     expected_slices: int
-    status: str
+    status: PoolStatus
     devices: int
     free: int
     former_slices: int = 0
@@ -162,7 +168,7 @@ class NodeRow:
     """
 
     name: str
-    status: str
+    status: NodeStatus
     schedulable: bool | None = None
     drivers: list[DriverCount] = field(default_factory=list)
     taints: list[str] = field(default_factory=list)
