@@ -23,7 +23,8 @@ TEMPLATE_NOT_HERE = Rule(
     "template-not-here",
     "A ResourceClaimTemplate that is not there for this pod",
     _WARNING,
-    cause="A pod names a template of its own namespace. If it does not exist, the pod waits with `resourceclaimtemplate "
+    cause="A pod names a template of its own namespace. If it does not exist, the pod waits with "
+    "`resourceclaimtemplate "
     '"..." not found`; the API server does not look.',
     fix="Correct the name or the namespace of the template, or add it.",
     example="resourceClaimTemplateName: one-gpuu",
@@ -33,7 +34,8 @@ CLAIM_NOT_HERE = Rule(
     "claim-not-here",
     "A ResourceClaim that is not there for this pod",
     _WARNING,
-    cause="A pod names a claim of its own namespace. If it does not exist, the pod waits; the API server does not look.",
+    cause="A pod names a claim of its own namespace. If it does not exist, the pod waits; the API server does not "
+    "look.",
     fix="Correct the name or the namespace of the claim, or add it.",
 )
 REQUEST_NOT_IN_CLAIM = Rule(
@@ -84,8 +86,9 @@ UNPUBLISHED = Rule(
     "unpublished-name",
     "An attribute or capacity that the driver does not publish",
     _WARNING,
-    cause="A selector that reads it fails on every device (`no such key`), and one failure ends the scheduling attempt; "
-    "a constraint on it refuses every device. The list of names is that of the driver's releases known to dractl.",
+    cause="A selector that reads it fails on every device (`no such key`), and one failure ends the scheduling "
+    "attempt; a constraint on it refuses every device. The list of names is that of the driver's releases known to "
+    "dractl.",
     fix="Use a name that the driver publishes (`dractl get devices` shows them), or ask first whether it is there.",
     example='device.attributes["gpu.nvidia.com"].index == 0',
 )
@@ -144,8 +147,8 @@ NO_DRIVER_GUARD = Rule(
     "no-driver-guard",
     "A selector that reads an attribute of one driver on devices of any driver",
     _WARNING,
-    cause="A class's selectors are evaluated on all devices of a node. On a device of another driver the attribute does "
-    "not exist, which is an error and not false; the scheduler then gives up on the pod.",
+    cause="A class's selectors are evaluated on all devices of a node. On a device of another driver the attribute "
+    "does not exist, which is an error and not false; the scheduler then gives up on the pod.",
     fix='Put `device.driver == "DRIVER" &&` in front, or `"name" in device.attributes["DRIVER"] &&`.',
     example='device.attributes["gpu.example.com"].type == "gpu"',
 )
@@ -154,8 +157,8 @@ WRONG_VALUE_TYPE = Rule(
     "value-type",
     "A comparison with a type that the driver does not publish",
     _WARNING,
-    cause="It compiles, as the types of attributes are not known to the API server, and fails on every device: a version "
-    "is not a string, an int not a text.",
+    cause="It compiles, as the types of attributes are not known to the API server, and fails on every device: a "
+    "version is not a string, an int not a text.",
     fix="Compare versions with `semver()`, ints with numbers, strings with texts.",
     example='device.attributes["gpu.nvidia.com"].driverVersion == "580.105.8"',
 )
@@ -184,8 +187,8 @@ ATTRIBUTE_OR_CAPACITY = Rule(
     "attribute-or-capacity",
     "A capacity read as an attribute, or the other way round",
     _WARNING,
-    cause="`device.attributes` and `device.capacity` are two maps. The name is in the other one, so the expression fails "
-    "on every device.",
+    cause="`device.attributes` and `device.capacity` are two maps. The name is in the other one, so the expression "
+    "fails on every device.",
     fix="Read it from the map that has it.",
     example='device.attributes["gpu.nvidia.com"].memory',
 )
@@ -194,8 +197,8 @@ OTHER_DRIVER = Rule(
     "selector-against-class",
     "A request's selector for a driver that its class leaves out",
     _WARNING,
-    cause="Class and request have to match both; if the class asks for one driver and the request for another, no device "
-    "is left.",
+    cause="Class and request have to match both; if the class asks for one driver and the request for another, no "
+    "device is left.",
     fix="Use the class of that driver, or correct the selector.",
 )
 
@@ -311,8 +314,8 @@ SEVERAL_TERMS = Rule(
     "device-node-selector-terms",
     "A device's nodeSelector with several terms",
     _ERROR,
-    cause="The API server checks the number of terms for slices only. For a device the scheduler fails when it is to be "
-    "allocated.",
+    cause="The API server checks the number of terms for slices only. For a device the scheduler fails when it is to "
+    "be allocated.",
     fix="Use one term.",
 )
 ZERO_STEP = Rule(
@@ -364,8 +367,8 @@ TAINTS_EVERYTHING = Rule(
     "rule-without-selector",
     "A DeviceTaintRule without deviceSelector",
     _WARNING,
-    cause="The documentation says that it matches no device, and the eviction controller does so; the scheduler of 1.36 "
-    "treats it like an empty selector and taints every device of the cluster.",
+    cause="The documentation says that it matches no device, and the eviction controller does so; the scheduler of "
+    "1.36 treats it like an empty selector and taints every device of the cluster.",
     fix="Set deviceSelector; `{}` for all devices, if that is meant.",
 )
 SAME_RESOURCE = Rule(
@@ -407,8 +410,8 @@ SLICE_IN_MANIFEST = Rule(
     "slice-in-manifest",
     "A ResourceSlice in a manifest",
     _INFO,
-    cause="Slices are written by drivers for the hardware that they find; one applied by hand is removed or overwritten "
-    "if a driver of that name runs, and offers devices that nobody prepares if none does.",
+    cause="Slices are written by drivers for the hardware that they find; one applied by hand is removed or "
+    "overwritten if a driver of that name runs, and offers devices that nobody prepares if none does.",
     fix="Leave it to the driver, except in tests.",
 )
 
@@ -445,8 +448,8 @@ EXTENDED_BY_CLASS = Rule(
     "extended-resource-without-gate",
     "A pod's extended resource that only a class would serve",
     _WARNING,
-    cause="With DRAExtendedResource off nothing ties the resource to the class; the pod waits for a node that offers it "
-    "through a device plugin.",
+    cause="With DRAExtendedResource off nothing ties the resource to the class; the pod waits for a node that offers "
+    "it through a device plugin.",
     fix="Switch the gate on, move to 1.36, or use a claim.",
 )
 
@@ -457,8 +460,8 @@ PLUGIN_PATH = Rule(
     "plugin-socket-path",
     "A device plugin that cannot reach the kubelet's socket",
     _WARNING,
-    cause="Device plugins register at /var/lib/kubelet/device-plugins/kubelet.sock on the host. With another host path, "
-    "or none, the plugin runs and registers nowhere; the node shows no resource.",
+    cause="Device plugins register at /var/lib/kubelet/device-plugins/kubelet.sock on the host. With another host "
+    "path, or none, the plugin runs and registers nowhere; the node shows no resource.",
     fix="Mount hostPath /var/lib/kubelet/device-plugins at the same path.",
     reference="https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
 )
@@ -505,7 +508,8 @@ INIT_ERROR_HIDDEN = Rule(
     "A device plugin that stays up when it fails",
     _INFO,
     cause="With --fail-on-init-error=false the pod looks healthy while nothing is registered.",
-    fix="Leave the flag at its default where all nodes of the DaemonSet have the hardware; watch the node's allocatable.",
+    fix="Leave the flag at its default where all nodes of the DaemonSet have the hardware; watch the node's "
+    "allocatable.",
 )
 
 # --- the fleet ------------------------------------------------------------------------------------------------------

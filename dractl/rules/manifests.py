@@ -315,7 +315,7 @@ SELECTOR_LABELS = Rule(
 )
 ADMIN_LABEL = Rule(
     "DRA037",
-    "admin-access-label",
+    "admin-access-unlabelled",
     "Admin access in a namespace without the label",
     _ERROR,
     cause="Requests with adminAccess are only accepted in namespaces labelled `resource.kubernetes.io/admin-access: "
