@@ -27,6 +27,11 @@ class Node:
 
 
 @dataclass(slots=True, eq=False)
+class Unspecified(Node):
+    """Stands where a fault kept the parser from building a node; never part of a tree that is handed out."""
+
+
+@dataclass(slots=True, eq=False)
 class Literal(Node):
     """A constant: None, bool, int (int64), Uint, float, str, bytes."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .ast import Ast
-from .environment import Environment
-from .types import Type
+from dractl.cel.ast import Ast
+from dractl.cel.environment import Environment
+from dractl.cel.types import Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which CEL a release of Kubernetes speaks: libraries, macros, validators and the type of ``device``, by release and gate.
+"""Which CEL a release of Kubernetes speaks: libraries, macros and the type of ``device``, by release and gate.
 
 ``Environment`` names a choice; ``declarations(environment)`` gives what follows from it. To find where a function comes
 from, look its name up in ``library/decl_*.py``; the table ``_LIBRARIES`` below says in which releases a library counts.
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from . import types as t
-from .library import decl_extensions as ext
-from .library import decl_kubernetes as kube
-from .library import decl_standard as std
-from .signatures import Function, Overload, parse_signatures
+from dractl.cel import types as t
+from dractl.cel.library import decl_extensions as ext
+from dractl.cel.library import decl_kubernetes as kube
+from dractl.cel.library import decl_standard as std
+from dractl.cel.signatures import Function, Overload, parse_signatures
 
 OLDEST = (1, 31)
 NEWEST = (1, 37)
@@ -46,7 +46,15 @@ class Environment:
         return _CEL_GO[self.release]
 
 
-_CEL_GO = {(1, 31): (0, 20), (1, 32): (0, 22), (1, 33): (0, 23), (1, 34): (0, 26), (1, 35): (0, 26), (1, 36): (0, 26), (1, 37): (0, 29)}
+_CEL_GO = {
+    (1, 31): (0, 20),
+    (1, 32): (0, 22),
+    (1, 33): (0, 23),
+    (1, 34): (0, 26),
+    (1, 35): (0, 26),
+    (1, 36): (0, 26),
+    (1, 37): (0, 29),
+}
 
 MacroKey = tuple[str, int, bool]
 """Name, number of arguments, and whether it is called on a receiver."""
@@ -243,4 +251,15 @@ def device_fields(env: Environment) -> dict[str, t.Type]:
     return fields
 
 
-__all__ = ["NEWEST", "OLDEST", "Declarations", "Environment", "Function", "MacroKey", "Overload", "attribute_type", "declarations", "device_fields"]
+__all__ = [
+    "NEWEST",
+    "OLDEST",
+    "Declarations",
+    "Environment",
+    "Function",
+    "MacroKey",
+    "Overload",
+    "attribute_type",
+    "declarations",
+    "device_fields",
+]

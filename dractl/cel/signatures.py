@@ -1,7 +1,8 @@
 """Declared functions: overloads, and the one-line form in which the libraries write them down.
 
 ``overload id: (receiver).name(arguments) -> result`` is a method, without ``(receiver).`` a function. Types are written
-as in CEL; a single capital letter is a type parameter; ``optional(T)`` stands for ``optional_type(T)``.
+as in CEL; a single capital letter is a type parameter; ``optional(T)`` stands for ``optional_type(T)``, ``authz.`` for
+``kubernetes.authorization.``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from . import types as t
+from dractl.cel import types as t
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,8 @@ def _parse_type(text: str) -> t.Type:
         return _SIMPLE[text]
     if len(text) == 1 and text.isupper():
         return t.param(text)
-    if text.startswith("kubernetes."):
-        return t.struct(text)
+    if text.startswith(("kubernetes.", "authz.")):
+        return t.struct(text.replace("authz.", "kubernetes.authorization."))
     head, _, rest = text.partition("(")
     inner = [_parse_type(part) for part in _split(rest[:-1])]
     match head:

@@ -58,24 +58,24 @@ list_duration_sum_duration: (list(duration)).sum() -> duration
 """
 
 AUTHZ = """\
-decision_allowed: (kubernetes.authorization.Decision).allowed() -> bool
-pathcheck_check: (kubernetes.authorization.PathCheck).check(string) -> kubernetes.authorization.Decision
-resourcecheck_check: (kubernetes.authorization.ResourceCheck).check(string) -> kubernetes.authorization.Decision
-decision_error: (kubernetes.authorization.Decision).error() -> string
-decision_errored: (kubernetes.authorization.Decision).errored() -> bool
-authorizer_group: (kubernetes.authorization.Authorizer).group(string) -> kubernetes.authorization.GroupCheck
-resourcecheck_name: (kubernetes.authorization.ResourceCheck).name(string) -> kubernetes.authorization.ResourceCheck
-resourcecheck_namespace: (kubernetes.authorization.ResourceCheck).namespace(string) -> kubernetes.authorization.ResourceCheck
-authorizer_path: (kubernetes.authorization.Authorizer).path(string) -> kubernetes.authorization.PathCheck
-decision_reason: (kubernetes.authorization.Decision).reason() -> string
-groupcheck_resource: (kubernetes.authorization.GroupCheck).resource(string) -> kubernetes.authorization.ResourceCheck
-authorizer_serviceaccount: (kubernetes.authorization.Authorizer).serviceAccount(string, string) -> kubernetes.authorization.Authorizer
-resourcecheck_subresource: (kubernetes.authorization.ResourceCheck).subresource(string) -> kubernetes.authorization.ResourceCheck
+decision_allowed: (authz.Decision).allowed() -> bool
+pathcheck_check: (authz.PathCheck).check(string) -> authz.Decision
+resourcecheck_check: (authz.ResourceCheck).check(string) -> authz.Decision
+decision_error: (authz.Decision).error() -> string
+decision_errored: (authz.Decision).errored() -> bool
+authorizer_group: (authz.Authorizer).group(string) -> authz.GroupCheck
+resourcecheck_name: (authz.ResourceCheck).name(string) -> authz.ResourceCheck
+resourcecheck_namespace: (authz.ResourceCheck).namespace(string) -> authz.ResourceCheck
+authorizer_path: (authz.Authorizer).path(string) -> authz.PathCheck
+decision_reason: (authz.Decision).reason() -> string
+groupcheck_resource: (authz.GroupCheck).resource(string) -> authz.ResourceCheck
+authorizer_serviceaccount: (authz.Authorizer).serviceAccount(string, string) -> authz.Authorizer
+resourcecheck_subresource: (authz.ResourceCheck).subresource(string) -> authz.ResourceCheck
 """
 
 AUTHZ_SELECTORS = """\
-authorizer_fieldselector: (kubernetes.authorization.ResourceCheck).fieldSelector(string) -> kubernetes.authorization.ResourceCheck
-authorizer_labelselector: (kubernetes.authorization.ResourceCheck).labelSelector(string) -> kubernetes.authorization.ResourceCheck
+authorizer_fieldselector: (authz.ResourceCheck).fieldSelector(string) -> authz.ResourceCheck
+authorizer_labelselector: (authz.ResourceCheck).labelSelector(string) -> authz.ResourceCheck
 """
 
 QUANTITY = """\
