@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from dractl.cel.environment import Environment
 from dractl.cel.selector import Selector, compile_selector
-from dractl.explain.eligibility import term_matches
 from dractl.explain.words import natural
 from dractl.inventory import DeviceId, Inventory
-from dractl.kube.objects import DeviceSelector, NodeSelector
+from dractl.kube.node_selector import NodeSelectorError, matches
+from dractl.kube.objects import DeviceSelector, Node, NodeSelector
 from dractl.kube.quantity import Quantity, QuantityError
 from dractl.listing.rows import ClaimRow, DeviceRow, NodeRow, PoolRow, Row, SliceRow, TaintRow
 from dractl.report import to_plain
@@ -121,7 +121,15 @@ def _selected(inventory: Inventory, row: DeviceRow | SliceRow, name: str) -> boo
     else:
         item = next(item for item in inventory.slices if item.meta.name == row.name)
         selectors = [item.node_selector, *(device.node_selector for device in item.devices)]
-    return any(term_matches(term, node) for selector in selectors if selector for term in selector.terms)
+    return any(selects(selector, node) for selector in selectors if selector is not None)
+
+
+def selects(selector: NodeSelector, node: Node) -> bool:
+    """Whether a node selector takes a node; one that cannot be parsed takes none."""
+    try:
+        return matches(selector, node.meta.name, node.meta.labels)
+    except NodeSelectorError:
+        return False
 
 
 def of_driver(rows: Iterable[T], driver: str) -> list[T]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from dractl.explain.eligibility import term_matches
 from dractl.explain.lifecycle import age_of, since
 from dractl.inventory import Inventory, Pool, key_of
 from dractl.kube.objects import ClaimRequest, DeviceRequest, DeviceSelector, Node, ResourceClaim, ResourceSlice
 from dractl.listing.devices import device_rows, nodes_text, pool_rows, rule_matches, taint_text
+from dractl.listing.filters import selects
 from dractl.listing.rows import (
     ClaimRow,
     ClassRow,
@@ -126,9 +126,7 @@ def _allocation_nodes(inventory: Inventory, claim: ResourceClaim) -> list[str]:
         if field.key == "metadata.name" and field.operator == "In"
         for value in field.values
     }
-    matching = {
-        name for name, node in inventory.nodes.items() if any(term_matches(term, node) for term in selector.terms)
-    }
+    matching = {name for name, node in inventory.nodes.items() if selects(selector, node)}
     return sorted(matching or named)
 
 

@@ -171,6 +171,8 @@ def _parse_yaml(text: str, name: str) -> Iterator[Document]:
 
 
 def _item_lines(node: Any) -> list[int]:
+    if node.id == "sequence":
+        return [item.start_mark.line + 1 for item in node.value]
     for key, value in node.value if node.id == "mapping" else ():
         if key.value == "items" and value.id == "sequence":
             return [item.start_mark.line + 1 for item in value.value]
