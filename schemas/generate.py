@@ -2,6 +2,7 @@
 """Makes the JSON Schemas of the resource.k8s.io kinds, one for each kind and version, from the sources in ``src/``.
 
     python schemas/generate.py             write schemas/resource.k8s.io/<kind>_<version>.json
+                                           and the fields of v1alpha1 and v1alpha2 for dractl's own structural check
     python schemas/generate.py --check     say which files differ from what would be written; exit 1 if any does
 
 The sources, and how they are renewed:
@@ -33,6 +34,8 @@ from typing import Any
 HERE = Path(__file__).parent
 SOURCES = HERE / "src"
 TARGET = HERE / "resource.k8s.io"
+OLD_TYPES = HERE.parent / "dractl" / "validation" / "data" / "oldtypes.json"
+OLD_VERSIONS = ("v1alpha1", "v1alpha2")
 GROUP = "resource.k8s.io"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ADDRESS = "https://raw.githubusercontent.com/dractl/dractl/main/schemas/resource.k8s.io"
@@ -398,6 +401,38 @@ def all_schemas() -> dict[str, str]:
     return {name: json.dumps(schema, indent=1) + "\n" for name, schema in sorted(out.items())}
 
 
+def old_types() -> str:
+    """The models of versions that no release known to dractl's type table has: version -> model -> field -> type."""
+    models = json.loads((SOURCES / "models.json").read_text())
+    out: Json = {}
+    for (version, kind), releases in MODEL_KINDS.items():
+        if version not in OLD_VERSIONS:
+            continue
+        prefix = version[0].upper() + version[1:]
+        kept = out.setdefault(version, {})
+        waiting = [prefix + kind]
+        while waiting:
+            name = waiting.pop()
+            if bare(name, prefix) in kept:
+                continue
+            model = models[releases[0]][name]
+            kept[bare(name, prefix)] = {
+                field: old_type(bare(name, prefix), field, entry, prefix) for field, entry in sorted(model.items())
+            }
+            waiting += [word for entry in model.values() for word in re.findall(r"\bV[0-9]\w+", entry["type"])]
+    for version, kept in out.items():
+        out[version] = {name: kept[name] for name in sorted(kept)}
+    return json.dumps(out, indent=1) + "\n"
+
+
+def old_type(model: str, field: str, entry: Json, prefix: str) -> str:
+    """A field's type, with ``!`` where it is required."""
+    text = re.sub(r"\bV[0-9]\w+", lambda match: bare(match[0], prefix), entry["type"])
+    if (model, field) in MODEL_QUANTITIES and text == "str":
+        text = "quantity"
+    return text + ("!" if entry["required"] else "")
+
+
 def main() -> int:
     """Write, or compare."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -413,18 +448,19 @@ def main() -> int:
         if folder:
             (SOURCES / name).write_text(json.dumps(read(folder), indent=1) + "\n")
     TARGET.mkdir(exist_ok=True)
-    wanted = all_schemas()
-    present = {path.name: path.read_text() for path in TARGET.glob("*.json")}
+    wanted = {str(TARGET / name): text for name, text in all_schemas().items()}
+    wanted[str(OLD_TYPES)] = old_types()
+    present = {str(path): path.read_text() for path in [*TARGET.glob("*.json"), OLD_TYPES] if path.exists()}
     stale = sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
     if options.check:
         for name in stale:
-            sys.stdout.write(f"{name} is not what generate.py writes\n")
+            sys.stdout.write(f"{Path(name).relative_to(HERE.parent)} is not what generate.py writes\n")
         return 1 if stale else 0
     for name in stale:
         if name in wanted:
-            (TARGET / name).write_text(wanted[name])
+            Path(name).write_text(wanted[name])
         else:
-            (TARGET / name).unlink()
+            Path(name).unlink()
     return 0
 
 
