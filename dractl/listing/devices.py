@@ -227,14 +227,19 @@ def _counters_left(inventory: Inventory, pool: Pool) -> dict[tuple[str, str], Qu
 
 
 def _short_counters(device: Device, left: dict[tuple[str, str], Quantity]) -> list[str]:
+    """For each counter set of which too little is left: the first counter that is short, and how many more are."""
     short = []
     for consumed in device.consumes_counters:
+        texts = []
         for name, amount in consumed.counters.items():
             rest = left.get((consumed.counter_set, name))
             if rest is None:
-                short.append(f"{consumed.counter_set} has no counter {name}")
+                texts.append(f"{consumed.counter_set} has no counter {name}")
             elif rest < amount:
-                short.append(f"needs {amount} {name} of {consumed.counter_set}, {rest} left")
+                texts.append(f"needs {amount} {name} of {consumed.counter_set}, {rest} left")
+        if texts:
+            more = "" if len(texts) == 1 else f" (and {len(texts) - 1} more counters are short)"
+            short.append(texts[0] + more)
     return short
 
 
