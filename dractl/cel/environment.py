@@ -235,7 +235,9 @@ def declarations(env: Environment) -> Declarations:
 
 def attribute_type(env: Environment) -> t.Type:
     """The type of ``device.attributes[domain].name``."""
-    return t.DYN if env.list_attributes and env.release >= (1, 36) else t.ANY
+    # since 1.37 a stored expression may use attributes as lists whether the gate is on or not
+    lists = env.list_attributes or (env.stored and env.release >= (1, 37))
+    return t.DYN if lists and env.release >= (1, 36) else t.ANY
 
 
 def device_fields(env: Environment) -> dict[str, t.Type]:
