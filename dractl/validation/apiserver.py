@@ -23,11 +23,12 @@ from dractl.validation.semantic.scope import Scope
 
 Json = dict[str, Any]
 
-CREATED, BAD_REQUEST, NOT_FOUND, INVALID = 201, 400, 404, 422
+CREATED, BAD_REQUEST, NOT_FOUND, INVALID, SERVER_ERROR = 201, 400, 404, 422, 500
 NOW = "(time of creation)"
 """Stands in stored objects for the server's clock."""
 
 _GATED_KINDS = {"DeviceTaintRule": "DRADeviceTaintRules", "ResourcePoolStatusRequest": "DRAResourcePoolStatus"}
+_COUNTED_KINDS = ("DeviceClass", "ResourceSlice", "DeviceTaintRule", "Pod", "DaemonSet", "Deployment", "StatefulSet", "Job", "CronJob")
 _NO_KIND = 'in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
 
 
@@ -140,6 +141,8 @@ def admit(
     rules = KINDS[kind]
     meta_data = decoded.setdefault("metadata", {})
     mismatch = _settle_namespace(meta_data, rules.namespaced, request)
+    if old is None and meta_data.get("generateName") and not meta_data.get("name"):
+        meta_data["name"] = meta.generated_name(meta_data["generateName"])
     if mismatch is not None:
         mismatch.warnings = warnings
         return mismatch
@@ -161,6 +164,8 @@ def admit(
     else:
         _check_common_update(scope, internal, before, rules.namespaced)
         rules.check_update(scope, internal, before)
+    if scope.crash:
+        return Verdict(SERVER_ERROR, "InternalError", scope.crash, warnings=warnings)
     places = [(convert.original_path(api_version, kind, path), gate) for path, gate in dropped]
     if scope.errors.causes:
         verdict = _invalid(api_version, kind, internal, scope.errors.causes)
@@ -261,7 +266,7 @@ def _bad_request(api_version: str, kind: str, text: str, problems: list[DecodePr
 
 
 def _settle_namespace(meta_data: Json, namespaced: bool, request: Request) -> Verdict | None:
-    """The namespace of the URL goes into the object; a name is made from ``generateName``."""
+    """The namespace of the URL goes into the object."""
     if not namespaced:
         meta_data.pop("namespace", None)
     elif not meta_data.get("namespace"):
@@ -271,8 +276,6 @@ def _settle_namespace(meta_data: Json, namespaced: bool, request: Request) -> Ve
         return Verdict(
             BAD_REQUEST, "BadRequest", text, decoding=[DecodeProblem("namespace", text, ("metadata", "namespace"))]
         )
-    if meta_data.get("generateName") and not meta_data.get("name"):
-        meta_data["name"] = meta.generated_name(meta_data["generateName"])
     return None
 
 
@@ -295,6 +298,8 @@ def _decode_old(old: Any, types: TypeTable, request: Request) -> Json | Verdict:
 def _prepare_create(kind: str, internal: Json) -> None:
     if kind in ("ResourceClaim", "DeviceTaintRule", "ResourcePoolStatusRequest"):
         internal.pop("status", None)
+    if kind in _COUNTED_KINDS:
+        internal["metadata"]["generation"] = 1
 
 
 def _prepare_update(kind: str, internal: Json, old: Json, now: str) -> None:

@@ -268,10 +268,16 @@ class TimeType(Type):
             time = parse_time(value)
         except TimeError as error:
             raise DecodeAbort(DecodeProblem("time", str(error), context_path(context))) from None
-        return None if time == ZERO_TIME else time
+        return time
+
+    def encode(self, value: Any) -> Any:
+        return None if value == ZERO_TIME else value
 
     def go_json(self, value: Any) -> str:
-        return "null" if value is None else f'"{value}"'
+        return "null" if value is None or value == ZERO_TIME else f'"{value}"'
+
+    def equal(self, first: Any, second: Any) -> bool:
+        return (first or ZERO_TIME) == (second or ZERO_TIME)
 
 
 class IntOrStringType(Type):
@@ -473,13 +479,8 @@ class StructType(Type):
         value = value or {}
         for name, field in self.fields.items():
             item = value.get(name)
-            if field.omit:
-                if isinstance(field.type, PointerType):
-                    if item is None:
-                        continue
-                elif not item and ("z" in field.omit or field.type.omits_empty):
-                    continue
-            out[name] = field.type.encode(item)
+            if not (field.omit and omitted(field, item)):
+                out[name] = field.type.encode(item)
         return out
 
     def go_json(self, value: Any) -> str:
@@ -488,7 +489,7 @@ class StructType(Type):
         for field in self.printed:
             at = value.get("metadata") or {} if field.embed == ("ObjectMeta",) else value
             item = at.get(field.name)
-            if field.omit and not item and (field.type.omits_empty or "z" in field.omit):
+            if field.omit and omitted(field, item):
                 continue
             pairs.append(f'"{field.go_name}":{field.type.go_json(item)}')
         return f"{{{','.join(pairs)}}}"
@@ -500,6 +501,13 @@ class StructType(Type):
             if field is not None and not field.type.equal(first.get(name), second.get(name)):
                 return False
         return True
+
+
+def omitted(field: Field, item: Any) -> bool:
+    """Whether omitempty or omitzero leaves a value out."""
+    if isinstance(field.type, PointerType):
+        return item is None
+    return (not item or item == ZERO_TIME) and (field.type.omits_empty or "z" in field.omit)
 
 
 # --- the table ------------------------------------------------------------------------------------------------------

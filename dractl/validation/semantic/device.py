@@ -7,7 +7,7 @@ from typing import Any
 from dractl.kube import names
 from dractl.kube.quantity import Quantity
 from dractl.kube.semver import Semver, SemverError
-from dractl.validation.errors import Key, Path
+from dractl.validation.errors import Key, Path, path_text
 from dractl.validation.gotext import json_string, quote
 from dractl.validation.semantic import common
 from dractl.validation.semantic import scope as limits
@@ -219,6 +219,7 @@ def check_step(scope: Scope, value: Quantity, low: Quantity, step: Quantity, pat
     """Whether a value is a whole number of steps above the minimum, in rounded int64 arithmetic."""
     width = go_int64(step.value())
     if width == 0:
+        scope.crash = f"{path_text(path)}: a step of {step} makes the server divide by zero"
         return
     if go_int64(go_int64(value.value()) - go_int64(low.value())) % abs(width):
         detail = f"value is not a multiple of a given step ({step}) from ({low})"

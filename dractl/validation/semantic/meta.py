@@ -7,7 +7,7 @@ from typing import Any
 
 from dractl.kube import names
 from dractl.validation.errors import Errors, Path
-from dractl.validation.gotext import json_string, quote
+from dractl.validation.gotext import ZERO_TIME, json_string, quote
 from dractl.validation.gotypes import TypeTable
 
 NameRule = Callable[[str], names.Messages]
@@ -185,10 +185,11 @@ def check_metadata_update(errors: Errors, meta: dict[str, Any], old: dict[str, A
         ("deletionGracePeriodSeconds", "null"),
     ):
         new_value, old_value = meta.get(name), old.get(name)
-        if (new_value or empty) != (old_value or empty) or (new_value is None) != (old_value is None and True):
-            if new_value in (None, "") and old_value in (None, ""):
-                continue
-            text = empty if new_value is None else value_json(name, new_value)
+        unset = (None, "", ZERO_TIME) if name == "creationTimestamp" else (None, "")
+        if new_value in unset and old_value in unset:
+            continue
+        if new_value != old_value:
+            text = empty if new_value in (None, ZERO_TIME) else value_json(name, new_value)
             errors.invalid_text(("metadata", name), text, IMMUTABLE)
     check_maps(errors, meta, METADATA)
     if "ownerReferences" in meta:
@@ -221,7 +222,7 @@ def check_conditions(errors: Errors, conditions: list[dict[str, Any]], path: Pat
             errors.invalid(
                 (*at, "observedGeneration"), condition["observedGeneration"], "must be greater than or equal to zero"
             )
-        if not condition.get("lastTransitionTime"):
+        if condition.get("lastTransitionTime", ZERO_TIME) == ZERO_TIME:
             errors.required((*at, "lastTransitionTime"))
         reason = condition.get("reason", "")
         if not reason:

@@ -50,7 +50,7 @@ def taints_max(minor: int) -> int:
 class Scope:
     """One run of the rules over one object."""
 
-    __slots__ = ("errors", "gates", "minor", "namespace_labels", "types")
+    __slots__ = ("crash", "errors", "gates", "minor", "namespace_labels", "types")
 
     def __init__(
         self,
@@ -60,6 +60,8 @@ class Scope:
         namespace_labels: Mapping[str, str] | None = None,
     ) -> None:
         self.errors = Errors()
+        self.crash = ""
+        """Why the server's own code would fail on the object instead of answering; empty if it would not."""
         self.minor = minor
         self.gates = gates
         self.types = types

@@ -10,6 +10,8 @@ from dractl.validation.semantic import claim, meta
 from dractl.validation.semantic.scope import Scope
 
 SPEC: Path = ("spec",)
+GO_NAMES = {"uid": "uID"}
+"""The server makes these field names from those of Go."""
 
 
 def check(scope: Scope, obj: dict[str, Any]) -> None:
@@ -44,7 +46,8 @@ def check_template_metadata(scope: Scope, data: dict[str, Any]) -> None:
         meta.check_labels(scope.errors, data["labels"], (*path, "labels"))
     for name, value in data.items():
         if name not in ("labels", "annotations") and is_set(name, value):
-            scope.errors.forbidden((*path, name), "cannot be set")
+            shown = GO_NAMES.get(name, name)
+            scope.errors.forbidden((*path, shown), "cannot be set", (*path, name))
 
 
 def is_set(name: str, value: Any) -> bool:
