@@ -13,8 +13,12 @@ def main() -> None:
 
         print(f"dractl {__version__}")
         return
+    import gc
+
     from dractl.cli.frame import run
 
+    # a short-lived process that makes many objects and few cycles: collecting rarely saves a third of the time
+    gc.set_threshold(200_000, 20, 20)
     sys.exit(run(sys.argv[1:], program=sys.argv[0]))
 
 

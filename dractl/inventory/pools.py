@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dractl.inventory.ids import DeviceId, PoolId
 from dractl.kube.objects import Device, ResourceSlice
@@ -29,7 +30,7 @@ class PublishedDevice:
         return self.device.node_name or self.slice.node_name
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Pool:
     """One pool. ``generation`` is the highest one published; only slices of it are ``current``."""
 
@@ -38,22 +39,22 @@ class Pool:
     current: list[ResourceSlice] = field(default_factory=list)
     former: list[ResourceSlice] = field(default_factory=list)
 
-    @property
+    @cached_property
     def expected_slices(self) -> int:
         """resourceSliceCount of the current generation; the largest, should its slices disagree."""
         return max(item.pool.resource_slice_count for item in self.current)
 
-    @property
+    @cached_property
     def counts_agree(self) -> bool:
         """Whether all current slices state the same resourceSliceCount."""
         return len({item.pool.resource_slice_count for item in self.current}) == 1
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether as many current slices are there as each of them says."""
         return self.counts_agree and len(self.current) == self.expected_slices
 
-    @property
+    @cached_property
     def nodes(self) -> list[str]:
         """Names of the nodes that its current slices and devices name, sorted."""
         names = {item.node_name for item in self.current}
