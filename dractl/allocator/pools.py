@@ -49,6 +49,11 @@ class Pool:
     def usable(self) -> bool:
         return self.status == USABLE
 
+    @property
+    def complete(self) -> bool:
+        """Whether exactly the expected number of slices was found."""
+        return self.found == self.expected
+
     def __str__(self) -> str:
         return f"{self.driver}/{self.name}"
 
@@ -222,7 +227,7 @@ class PoolGatherer:
             pool.reason = (
                 _duplicate_device(pool.slices)
                 or _collect_counter_sets(pool, counters)
-                or _dangling_counter(pool.counter_sets, pool.slices)
+                or _dangling_counter(pool.counter_sets, relevant if self._counter_slices_everywhere else pool.slices)
                 or _dangling_counter(pool.counter_sets, pool.others)
             )
         else:
@@ -234,9 +239,7 @@ class PoolGatherer:
             pool.slices = []
             pool.others = []
             pool.counter_sets = {}
-        elif self.profile.variant != q.STABLE and not (
-            self.profile.version < (1, 36, 0) and self.profile.variant == q.INCUBATING
-        ):
+        elif self.profile.knows_sharing or not self.profile.quirks:
             pool.binding = any(_has_binding_conditions(item.devices) for item in pool.slices)
 
 

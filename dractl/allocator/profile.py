@@ -121,6 +121,11 @@ class Profile:
         return _variant(self.version, self.features)
 
     @property
+    def knows_sharing(self) -> bool:
+        """Whether this copy of the allocator knows binding conditions and consumable capacity at all."""
+        return self.variant == q.EXPERIMENTAL or (self.variant == q.INCUBATING and self.version >= (1, 36, 0))
+
+    @property
     def ordered(self) -> bool:
         """Whether the order of pools is fixed, so that the release's answer is determined."""
         return q.UNORDERED not in self.quirks

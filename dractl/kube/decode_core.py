@@ -126,6 +126,7 @@ def node(body: Json, _version: str, unknown: Unknown) -> Node:
         allocatable=reader.quantity_map(status, "allocatable", "status"),
         conditions=each(status, "conditions", "status", condition),
         kubelet_version=text(reader.obj(status, "nodeInfo", "status"), "kubeletVersion", "status.nodeInfo"),
+        declared_features=texts(status, "declaredFeatures", "status"),
     )
 
 

@@ -446,6 +446,8 @@ class Node:
     allocatable: dict[str, Quantity] = field(default_factory=dict)
     conditions: list[Condition] = field(default_factory=list)
     kubelet_version: str = ""
+    declared_features: list[str] = field(default_factory=list)
+    """status.declaredFeatures: gates that the node says it has on."""
     origin: Origin | None = None
 
 
