@@ -3,41 +3,104 @@
 ``compile_selector`` never raises for a bad expression: the error is part of the ``Selector``. ``Selector.evaluate``
 gives what Kubernetes' ``DeviceMatches`` gives; ``projection`` is the part of a device that an expression reads, so that
 devices that are alike are evaluated once (``SelectorCache``).
+Source: ``k8s.io/dynamic-resource-allocation/cel/compile.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from dractl.cel.checked import Checked
+from dractl.cel.cost_runtime import LIMIT, Tracker
+from dractl.cel.cost_static import estimate
+from dractl.cel.device import DeviceScope, unusable
+from dractl.cel.environment import Environment
+from dractl.cel.errors import CelError
+from dractl.cel.evaluator import Program
+from dractl.cel.folds import Run
+from dractl.cel.frontend import compile as compile_checked
+from dractl.cel.plan import make_plan
+from dractl.cel.library.registry import PlanError
+from dractl.cel.reads import Read, find_reads, is_light
+from dractl.cel.recursion import deep_recursion
+from dractl.cel.result import ResultError, to_bool
+from dractl.cel.values import EvalError, Stopped, Value
 from dractl.kube.objects import Device
 
 if TYPE_CHECKING:
-    from dractl.cel.environment import Environment
+    from dractl.cel.explain import Term
 
-Read = tuple[str, str, str]
-"""(kind, domain, name): kind is attribute, capacity, driver or multi (allowMultipleAllocations). The name ``*`` stands
-for all names of a domain; domain and name are empty for driver and multi."""
+INVALID = "RuleInvalid"
+INTERNAL = "InternalError"
+MAX_UINT64 = 2**64 - 1
+_SAFE_ESTIMATE = 200_000
+"""Below this estimate a selector without comprehensions cannot reach the cost limit, so that its cost need not be
+counted while it is evaluated."""
+_DEEP = 40
 
 
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one evaluation gave. ``error`` is Kubernetes' text; then ``match`` is False.
 
-    ``missing`` is the (domain, name) of the attribute or capacity whose absence is the error.
+    ``missing`` is the (domain, name) of the attribute or capacity whose absence is the error. ``cost`` is Kubernetes'
+    run-time cost; it is counted when it is asked for.
     """
 
-    match: bool
-    error: str | None = None
-    cost: int = 0
-    missing: tuple[str, str] | None = None
+    __slots__ = ("_cost", "error", "match", "missing")
+
+    def __init__(
+        self,
+        match: bool,
+        error: str | None = None,
+        cost: int | Callable[[], int] = 0,
+        missing: tuple[str, str] | None = None,
+    ) -> None:
+        self.match = match
+        self.error = error
+        self.missing = missing
+        self._cost = cost
+
+    @property
+    def cost(self) -> int:
+        if not isinstance(self._cost, int):
+            self._cost = self._cost()
+        return self._cost
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outcome) and (self.match, self.error, self.missing) == (
+            other.match,
+            other.error,
+            other.missing,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.match, self.error, self.missing))
+
+    def __repr__(self) -> str:
+        return f"Outcome(match={self.match}, error={self.error!r}, missing={self.missing})"
 
 
 class Selector:
-    """A compiled expression; ``error`` is set if it does not compile."""
+    """A compiled expression; ``error`` is set if it does not compile.
 
-    __slots__ = ("environment", "error", "error_type", "expression", "max_cost", "output_type", "reads")
+    ``reads`` is what of a device the outcome depends on, or None if that may be anything.
+    """
+
+    __slots__ = (
+        "_lists",
+        "_program",
+        "checked",
+        "environment",
+        "error",
+        "error_type",
+        "expression",
+        "max_cost",
+        "output_type",
+        "reads",
+        "_light",
+    )
 
     def __init__(self, expression: str, environment: Environment) -> None:
         self.expression = expression
@@ -45,18 +108,163 @@ class Selector:
         self.error: str | None = None
         self.error_type = ""
         self.output_type = ""
-        self.max_cost = 0
+        self.max_cost = MAX_UINT64
         self.reads: frozenset[Read] | None = None
+        self.checked: Checked | None = None
+        self._program: Program | None = None
+        self._lists = environment.list_attributes and environment.release >= (1, 36)
+        self._light = False
+        self._compile()
+
+    def _compile(self) -> None:
+        try:
+            checked = compile_checked(self.expression, self.environment)
+        except CelError as error:
+            self.error, self.error_type = str(error), INVALID
+            return
+        self.checked = checked
+        self.output_type = str(checked.output_type)
+        with deep_recursion():
+            try:
+                made = make_plan(checked)
+                self._program = Program(made, self.environment)
+                self._program.plain()
+            except PlanError as error:
+                self.error, self.error_type = f"program instantiation failed: {error}", INTERNAL
+                self.output_type = ""
+                return
+            self.max_cost = _estimate(checked)
+            self.reads = find_reads(made.root)
+            self._light = self.max_cost <= _SAFE_ESTIMATE and is_light(made.root)
+
+    # --- evaluation -------------------------------------------------------------------------------------------------
 
     def evaluate(self, driver: str, device: Device) -> Outcome:
         """What the expression gives for a device of a driver."""
-        raise NotImplementedError
+        program = self._program
+        if program is None or self.error is not None:
+            return Outcome(False, self.error)
+        fault = unusable(device, self._lists)
+        if fault is not None:
+            return Outcome(False, fault)
+        if not self._light:
+            return self._counted(driver, device)
+        env = program.environment(DeviceScope(driver, device), Run())
+        try:
+            value = self._run(program, env, counting=False)
+            return Outcome(value if value.__class__ is bool else to_bool(value), None, lambda: self.cost(driver, device))
+        except EvalError as error:
+            return Outcome(False, error.text, lambda: self.cost(driver, device), error.missing)
+        except (Stopped, ResultError) as error:
+            return Outcome(False, error.text, lambda: self.cost(driver, device))
+
+    def _run(self, program: Program, env: list[Value], counting: bool) -> Value:
+        closure = program.counting() if counting else program.plain()
+        if program.depth < _DEEP:
+            return closure(env)
+        with deep_recursion():
+            return closure(env)
+
+    def _counted(self, driver: str, device: Device) -> Outcome:
+        program = self._program
+        assert program is not None
+        tracker = Tracker(LIMIT)
+        env = program.environment(DeviceScope(driver, device), Run(tracker))
+        try:
+            if program.depth >= _DEEP:
+                with deep_recursion():
+                    program.counting()
+            return Outcome(to_bool(self._run(program, env, counting=True)), None, tracker.cost)
+        except EvalError as error:
+            return Outcome(False, error.text, tracker.cost, error.missing)
+        except (Stopped, ResultError) as error:
+            return Outcome(False, error.text, tracker.cost)
+
+    def cost(self, driver: str, device: Device) -> int:
+        """The run-time cost of an evaluation, as Kubernetes counts it."""
+        if self._program is None or self.error is not None or unusable(device, self._lists) is not None:
+            return 0
+        return self._counted(driver, device).cost
 
     def projection(self, driver: str, device: Device) -> Hashable:
         """A key: devices with equal keys have equal outcomes."""
-        raise NotImplementedError
+        fault = unusable(device, self._lists)
+        if fault is not None:
+            return fault
+        reads = self.reads
+        if reads is None:
+            return (driver, id(device))
+        found: list[Hashable] = []
+        for kind, domain, name in reads:
+            if kind == "driver":
+                found.append(driver)
+            elif kind == "multi":
+                found.append(device.allow_multiple_allocations)
+            elif name == "*":
+                found.append(_whole_domain(driver, device, kind, domain))
+            elif kind == "attribute":
+                attribute = device.attributes.get(f"{domain}/{name}")
+                if attribute is None and domain == driver:
+                    attribute = device.attributes.get(name)
+                found.append(None if attribute is None else (attribute.kind, attribute.value))
+            else:
+                amount = device.capacity.get(f"{domain}/{name}")
+                if amount is None and domain == driver:
+                    amount = device.capacity.get(name)
+                found.append(None if amount is None else (amount.value.nano, amount.value.text))
+        return tuple(found)
+
+    def explain(self, driver: str, device: Device) -> list[Term]:
+        """The value of every part of the top-level conjunction, and which part decided."""
+        from dractl.cel.explain import explain
+
+        return explain(self, driver, device)
 
 
+def _whole_domain(driver: str, device: Device, kind: str, domain: str) -> Hashable:
+    prefix = f"{domain}/"
+    found: list[Hashable] = []
+    for name, attribute in device.attributes.items() if kind == "attribute" else ():
+        if name.startswith(prefix) or ("/" not in name and domain == driver):
+            found.append((name.removeprefix(prefix), attribute.kind, attribute.value))
+    for name, amount in device.capacity.items() if kind == "capacity" else ():
+        if name.startswith(prefix) or ("/" not in name and domain == driver):
+            found.append((name.removeprefix(prefix), amount.value.nano, amount.value.text))
+    return tuple(found)
+
+
+def _estimate(checked: Checked) -> int:
+    return estimate(checked, checked.environment)[1]
+
+
+@lru_cache(maxsize=8192)
 def compile_selector(expression: str, environment: Environment) -> Selector:
     """Compile an expression; memoised by expression and environment."""
     return Selector(expression, environment)
+
+
+class SelectorCache:
+    """Outcomes of one selector by projection: devices that look alike to it are evaluated once."""
+
+    __slots__ = ("_outcomes", "selector")
+
+    def __init__(self, selector: Selector) -> None:
+        self.selector = selector
+        self._outcomes: dict[Hashable, Outcome] = {}
+
+    def evaluate(self, driver: str, device: Device) -> Outcome:
+        """The outcome for a device."""
+        key = self.selector.projection(driver, device)
+        outcome = self._outcomes.get(key)
+        if outcome is None:
+            outcome = self._outcomes[key] = self.selector.evaluate(driver, device)
+        return outcome
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+
+def evaluate_many(selector: Selector, devices: Iterable[tuple[str, Device]]) -> list[Outcome]:
+    """The outcomes for (driver, device) pairs, each distinct projection evaluated once."""
+    cache = SelectorCache(selector)
+    return [cache.evaluate(driver, device) for driver, device in devices]

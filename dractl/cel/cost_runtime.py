@@ -1,0 +1,388 @@
+"""The cost of an evaluation as Kubernetes counts it, with its limit.
+
+cel-go keeps a stack of the values of the steps so far, from which a call takes its arguments by the ids of their steps.
+What it does not find there costs nothing; to count alike, the stack is kept alike.
+Source: cel-go ``interpreter/runtimecost.go``, ``ext/sets.go``, ``ext/lists.go``;
+``k8s.io/apiserver/pkg/cel/library/cost.go`` (CallCost).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from dractl.cel.environment import Environment
+from dractl.cel.values import (
+    CelMap,
+    Cidr,
+    EvalError,
+    IpAddress,
+    NamedFormat,
+    Optional,
+    Quantity,
+    Semver,
+    Stopped,
+    Url,
+    Value,
+    size_of,
+)
+
+LIMIT = 1_000_000
+"""Kubernetes' limit for a selector (resource.CELSelectorExpressionMaxCost)."""
+LIMIT_EXCEEDED = "operation cancelled: actual cost limit exceeded"
+
+LIST_COST = 10
+MAP_COST = 30
+MESSAGE_COST = 40
+_TEXT = 0.1
+_REGEX = 0.25
+
+Charge = Callable[[Sequence[Value], Value], int]
+
+
+def _size(value: Value) -> int:
+    size = size_of(value)
+    return 1 if size is None else size
+
+
+def _deep_size(value: Value) -> int:
+    if value.__class__ is Optional and value.has_value:
+        return _deep_size(value.value)
+    return _size(value)
+
+
+def _ceil(number: float) -> int:
+    return math.ceil(number)
+
+
+# --- Kubernetes' functions ------------------------------------------------------------------------------------------
+
+
+def _traversal(value: Value) -> int:
+    kind = value.__class__
+    if kind is str:
+        return int(len(value.encode("utf-8", "surrogateescape")) * _TEXT)
+    if kind is bytes:
+        return int(len(value) * _TEXT)
+    if isinstance(value, list):
+        return sum(map(_traversal, value))
+    if isinstance(value, CelMap):
+        return sum(_traversal(key) + _traversal(item) for key, item in value.items())
+    return 1
+
+
+def _once(args: Sequence[Value], result: Value) -> int:
+    return 1
+
+
+def _walk(args: Sequence[Value], result: Value) -> int:
+    return _traversal(args[0]) if args else 0
+
+
+def _scan(args: Sequence[Value], result: Value) -> int:
+    return _ceil(_size(args[0]) * _TEXT)
+
+
+def _scan_twice(args: Sequence[Value], result: Value) -> int:
+    return _ceil(_size(args[0]) * 2 * _TEXT)
+
+
+def _write(args: Sequence[Value], result: Value) -> int:
+    return _ceil(_size(result) * 2 * _TEXT)
+
+
+def _match(text: int, pattern: int) -> int:
+    return _ceil((1.0 + text) * _TEXT) * _ceil(pattern * _REGEX)
+
+
+def _find(args: Sequence[Value], result: Value) -> int:
+    return _match(_size(args[0]), _size(args[1]))
+
+
+def _validate(args: Sequence[Value], result: Value) -> int | None:
+    if args[0].__class__ is not NamedFormat:
+        return None
+    return _match(_size(args[1]), args[0].regex_size)
+
+
+def _contains_ip(overload: str, args: Sequence[Value]) -> int:
+    own = _size(args[0])
+    cost = _ceil((own + own) * _TEXT)
+    return cost + (_ceil(_size(args[1]) * _TEXT) if overload == "cidr_contains_ip_string" else 0)
+
+
+def _contains_cidr(overload: str, args: Sequence[Value]) -> int:
+    own = _size(args[0])
+    cost = _ceil((own + own) * _TEXT) + _ceil(own * _TEXT) + 1
+    return cost + (_ceil(_size(args[1]) * _TEXT) if overload == "cidr_contains_cidr_string" else 0)
+
+
+_BY_FUNCTION: dict[str, tuple[int, Callable[[Sequence[Value], Value], int | None]]] = {
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), (0, _walk)),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), (1, _scan)),
+    **dict.fromkeys(("replace", "split"), (1, _scan_twice)),
+    "join": (1, _write),
+    **dict.fromkeys(("find", "findAll"), (2, _find)),
+    **dict.fromkeys(("cidr", "isIP", "isCIDR"), (1, _scan)),
+    "ip.isCanonical": (1, _scan_twice),
+    **dict.fromkeys(
+        (
+            "masked",
+            "prefixLength",
+            "family",
+            "isUnspecified",
+            "isLoopback",
+            "isLinkLocalMulticast",
+            "isLinkLocalUnicast",
+            "isGlobalUnicast",
+            "format.named",
+            "sign",
+            "asInteger",
+            "isInteger",
+            "asApproximateFloat",
+            "isGreaterThan",
+            "isLessThan",
+            "compareTo",
+            "add",
+            "sub",
+            "major",
+            "minor",
+            "patch",
+            "getScheme",
+            "getHostname",
+            "getHost",
+            "getPort",
+            "getEscapedPath",
+            "getQuery",
+        ),
+        (0, _once),
+    ),
+    **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), (1, _scan)),
+    "validate": (2, _validate),
+}
+"""Kubernetes' charge by function name, with the number of arguments it needs."""
+
+_UNIT_EQUALITY = (Quantity, Semver, IpAddress, Cidr, Url, NamedFormat)
+
+
+# --- cel-go's own ---------------------------------------------------------------------------------------------------
+
+
+def _equality(args: Sequence[Value], result: Value) -> int:
+    return _ceil(min(_deep_size(args[0]), _deep_size(args[1])) * _TEXT)
+
+
+def _concat(args: Sequence[Value], result: Value) -> int:
+    return _ceil((_deep_size(args[0]) + _deep_size(args[1])) * _TEXT)
+
+
+def _text_first(args: Sequence[Value], result: Value) -> int:
+    return _ceil(_deep_size(args[0]) * _TEXT)
+
+
+def _text_second(args: Sequence[Value], result: Value) -> int:
+    return _ceil(_deep_size(args[1]) * _TEXT)
+
+
+def _in_list(args: Sequence[Value], result: Value) -> int:
+    return _deep_size(args[1])
+
+
+def _matches(args: Sequence[Value], result: Value) -> int:
+    return _match(_deep_size(args[0]), _deep_size(args[1]))
+
+
+def _contains(args: Sequence[Value], result: Value) -> int:
+    return _text_first(args, result) * _text_second(args, result)
+
+
+def _sets(factor: int) -> Charge:
+    return lambda args, result: 1 + _size(args[0]) * _size(args[1]) * factor
+
+
+def _allocating(factor: float, size: int) -> int:
+    return int(float(size) * factor) + 1 + LIST_COST
+
+
+def _new_list(args: Sequence[Value], result: Value) -> int:
+    return _allocating(1, _size(result))
+
+
+def _flatten(args: Sequence[Value], result: Value) -> int:
+    depth = 1.0
+    if len(args) == 2:
+        if args[1].__class__ is not int:
+            raise _assertion(args[1], "types.Int")
+        depth = float(args[1])
+    return _allocating(depth, _size(args[0]))
+
+
+def _compare_all(position: int) -> Charge:
+    def charge(args: Sequence[Value], result: Value) -> int:
+        items = args[position]
+        if not isinstance(items, list):
+            raise _not_a_list(items)
+        if not items:
+            return _allocating(2.0, 0)
+        factor = 2.1 if items[0].__class__ in (str, bytes) else 2.0
+        return _allocating(factor, len(items) ** 2)
+
+    return charge
+
+
+def _go_name(value: Value) -> str:
+    from dractl.cel.values import go_type
+
+    return "*types.Err" if isinstance(value, EvalError) else go_type(value)
+
+
+def _assertion(value: Value, wanted: str) -> Stopped:
+    return Stopped(f"internal error: interface conversion: ref.Val is {_go_name(value)}, not {wanted}")
+
+
+def _not_a_list(value: Value) -> Stopped:
+    return Stopped(f"internal error: interface conversion: {_go_name(value)} is not traits.Lister: missing method Add")
+
+
+_COMPARABLE = (
+    "int",
+    "uint",
+    "double",
+    "bool",
+    "google.protobuf.Duration",
+    "google.protobuf.Timestamp",
+    "string",
+    "bytes",
+)
+
+_BY_OVERLOAD: dict[str, Charge] = {
+    **dict.fromkeys(("string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _text_first),
+    "in_list": _in_list,
+    **dict.fromkeys(
+        [
+            f"{order}_{kind}"
+            for order in ("less", "greater", "less_equals", "greater_equals")
+            for kind in ("string", "bytes")
+        ],
+        _equality,
+    ),
+    "equals": _equality,
+    "not_equals": _equality,
+    "add_string": _concat,
+    "add_bytes": _concat,
+    "matches_string": _matches,
+    "contains_string": _contains,
+}
+
+_TRACKED: dict[str, Charge] = {
+    "list_sets_contains_list": _sets(1),
+    "list_sets_intersects_list": _sets(1),
+    "list_sets_equivalent_list": _sets(2),
+}
+_TRACKED_LISTS: dict[str, Charge] = {
+    "list_slice": _new_list,
+    "list_flatten": _flatten,
+    "list_flatten_int": _flatten,
+    "lists_range": _new_list,
+    "list_reverse": _new_list,
+    "list_distinct": _compare_all(0),
+    **{f"list_{name}_sort": _compare_all(0) for name in _COMPARABLE},
+    **{f"list_{name}_sortByAssociatedKeys": _compare_all(1) for name in _COMPARABLE},
+}
+
+
+def charge_of(env: Environment, function: str, overload: str) -> Charge:
+    """What a call costs, given its arguments and its result (which may be errors)."""
+    tracked = _TRACKED.get(overload) or (_TRACKED_LISTS.get(overload) if env.release >= (1, 34) else None)
+    if tracked is not None:
+        return tracked
+    plain = _cel_charge(env, overload)
+    if function == "_==_":
+        return lambda args, result: 1 if isinstance(args[0], _UNIT_EQUALITY) else plain(args, result)
+    if function == "containsIP":
+        return lambda args, result: _contains_ip(overload, args)
+    if function == "containsCIDR":
+        return lambda args, result: _contains_cidr(overload, args)
+    if function == "ip":
+        return _once if overload == "cidr_ip" else _scan
+    if function == "includes" and env.release >= (1, 37):
+        return _walk
+    if function not in _BY_FUNCTION:
+        return plain
+    needed, special = _BY_FUNCTION[function]
+
+    def charge(args: Sequence[Value], result: Value) -> int:
+        cost = special(args, result) if len(args) >= needed else None
+        return plain(args, result) if cost is None else cost
+
+    return charge
+
+
+def _cel_charge(env: Environment, overload: str) -> Charge:
+    if env.cel_go >= (0, 29):
+        if overload in ("starts_with_string", "ends_with_string"):
+            return _text_second
+        if overload == "matches":
+            return _matches
+    elif overload in ("starts_with_string", "ends_with_string"):
+        return _text_first
+    return _BY_OVERLOAD.get(overload, _once)
+
+
+# --- the tracker ----------------------------------------------------------------------------------------------------
+
+
+class Tracker:
+    """Counts the cost of one evaluation."""
+
+    __slots__ = ("_ids", "_present", "_values", "cost", "limit")
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.cost = 0
+        self.limit = limit
+        self._ids: list[int] = []
+        self._values: list[Value] = []
+        # how often each id is on the stack, so that a search for one that is not ends at once
+        self._present: dict[int, int] = {}
+
+    def push(self, step: int, value: Value) -> None:
+        """Put the value of a step on the stack, and stop if the cost is above the limit."""
+        self._ids.append(step)
+        self._values.append(value)
+        self._present[step] = self._present.get(step, 0) + 1
+        if self.cost > self.limit:
+            raise Stopped(LIMIT_EXCEEDED)
+
+    def _cut(self, size: int) -> None:
+        present = self._present
+        for step in self._ids[size:]:
+            present[step] -= 1
+        del self._ids[size:]
+        del self._values[size:]
+
+    def _last(self, step: int) -> int:
+        if not self._present.get(step):
+            return -1
+        ids = self._ids
+        index = len(ids) - 1
+        while ids[index] != step:
+            index -= 1
+        return index
+
+    def drop(self, *steps: int) -> None:
+        """Take each step, and all above it, off the stack."""
+        for step in steps:
+            index = self._last(step)
+            if index >= 0:
+                self._cut(index)
+
+    def take(self, steps: Sequence[int]) -> list[Value] | None:
+        """Take the values of steps off the stack, the last first; None if one is not there."""
+        found: list[Value] = [None] * len(steps)
+        for position in range(len(steps) - 1, -1, -1):
+            index = self._last(steps[position])
+            if index < 0:
+                return None
+            found[position] = self._values[index]
+            self._cut(index)
+        return found

@@ -1,0 +1,120 @@
+"""Comprehensions: a fold over a list or map, with its variables and its accumulator.
+
+The accumulator gets its first value when it is first asked for, as in cel-go; one that starts as an empty list or map
+is changed in place until the fold ends. Every turn of every fold counts against ``guard.MAX_STEPS``.
+Source: cel-go ``interpreter/interpretable.go`` (evalFold, folder).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from dractl.cel import guard
+from dractl.cel.cost_runtime import Tracker
+from dractl.cel.values import CelMap, EvalError, MutableList, MutableMap, Stopped, Value, go_type
+
+if TYPE_CHECKING:
+    from dractl.cel import plan
+    from dractl.cel.evaluator import Emitter
+
+Env = list[Any]
+Closure = Callable[[Env], Value]
+
+
+class _Unset:
+    """A variable that has no value yet."""
+
+
+UNSET = _Unset()
+
+
+class Run:
+    """What one evaluation keeps count of."""
+
+    __slots__ = ("steps", "tracker")
+
+    def __init__(self, tracker: Tracker | None = None) -> None:
+        self.tracker = tracker
+        self.steps = guard.MAX_STEPS
+
+    def step(self) -> None:
+        """Count one turn of a fold."""
+        self.steps -= 1
+        if self.steps < 0:
+            raise Stopped("evaluation stopped: too many steps in comprehensions")
+
+
+def fold(emitter: Emitter, step: plan.Fold) -> Closure:
+    """The closure of a comprehension."""
+    accumulator, mutable, first, second = step.accumulator, step.mutable, step.first, step.second
+    emitter.lazy[accumulator] = _first_value(accumulator, mutable, emitter.emit(step.init))
+    range_of = emitter.emit(step.range)
+    condition, turn, result = emitter.emit(step.condition), emitter.emit(step.step), emitter.emit(step.result)
+    entries = _pairs if second >= 0 else _singles
+
+    def run(env: Env) -> Value:
+        env[accumulator] = UNSET
+        env[mutable] = False
+        items = range_of(env)
+        for key, item in entries(items):
+            env[first] = key
+            if second >= 0:
+                env[second] = item
+            try:
+                if condition(env) is False:
+                    break
+            except EvalError:
+                # an error is no reason to end
+                pass
+            try:
+                env[accumulator] = turn(env)
+            except EvalError as error:
+                env[accumulator] = error
+            env[-1].step()
+        value = result(env)
+        if env[mutable]:
+            if value.__class__ is MutableList:
+                guard.check_items(len(value))
+                return list(value)
+            if value.__class__ is MutableMap:
+                return CelMap(value.entries)
+        return value
+
+    return run
+
+
+def _first_value(slot: int, mutable: int, init: Closure) -> Closure:
+    def run(env: Env) -> Value:
+        try:
+            value = init(env)
+        except EvalError as error:
+            env[slot] = error
+            raise
+        if isinstance(value, list) and not value:
+            value = MutableList()
+            env[mutable] = True
+        elif isinstance(value, CelMap) and not len(value):
+            value = MutableMap({})
+            env[mutable] = True
+        env[slot] = value
+        return value
+
+    return run
+
+
+def _singles(items: Value) -> Iterable[tuple[Value, Value]]:
+    if isinstance(items, list):
+        # a list that is changed in place keeps the length it had
+        return ((item, None) for item in items[:])
+    if isinstance(items, CelMap):
+        return ((key, None) for key in items.keys())
+    raise EvalError(f"got '{go_type(items)}', expected iterable type")
+
+
+def _pairs(items: Value) -> Iterable[tuple[Value, Value]]:
+    if isinstance(items, list):
+        return enumerate(items[:])
+    if isinstance(items, CelMap):
+        return items.items()
+    raise EvalError(f"unsupported comprehension range type: {go_type(items)}")

@@ -1,0 +1,172 @@
+"""Regular expressions as Go's ``regexp`` package knows them: ``matches``, ``find`` and ``findAll``.
+
+RE2 does the work (Python's own ``re`` differs in syntax and backtracks). Go's syntax is RE2's but for ``\\C``; the texts
+of syntax errors are put into Go's words. Declarations: ``decl_kubernetes.REGEX``.
+Source: Go ``regexp/syntax``; ``k8s.io/apiserver/pkg/cel/library/regex.go``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from dractl.cel.values import EvalError, Value
+
+_GO_WORDS = {
+    "invalid escape sequence": "invalid escape sequence",
+    "invalid character class": "invalid character class",
+    "invalid character class range": "invalid character class range",
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "unexpected )": "unexpected )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid UTF-8": "invalid UTF-8",
+    "invalid named capture group": "invalid named capture",
+}
+_MAX_MEMORY = 64 << 20
+_GROUP_NAME = re.compile(r"\(\?P?<([A-Za-z0-9_]+)>")
+
+
+class Regex:
+    """A compiled expression, or the text of its syntax error."""
+
+    __slots__ = ("_program", "error")
+
+    def __init__(self, program: Any, error: str | None) -> None:
+        self._program = program
+        self.error = error
+
+    def search(self, text: str) -> bool:
+        """Whether the expression matches anywhere in the text."""
+        return self._program.search(_bytes(text)) is not None
+
+    def find(self, text: str) -> str:
+        """The leftmost match, or an empty text."""
+        found = self._program.search(_bytes(text))
+        return _text(found.group()) if found is not None else ""
+
+    def find_all(self, text: str, limit: int) -> list[str]:
+        """Up to ``limit`` matches that do not overlap (a negative limit: all), as Go's ``FindAllString``.
+
+        An empty match right after a match does not count.
+        """
+        data = _bytes(text)
+        found: list[str] = []
+        place, last_end = 0, -1
+        while place <= len(data) and (limit < 0 or len(found) < limit):
+            match = self._program.search(data, place)
+            if match is None:
+                break
+            start, end = match.span()
+            if end > start or start != last_end:
+                found.append(_text(data[start:end]))
+            last_end = end
+            place = end if end > place else place + _width(data, place)
+            if start > place:
+                place = start
+        return found
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _width(data: bytes, place: int) -> int:
+    """The number of bytes of the character at a place."""
+    end = place + 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return end - place
+
+
+@lru_cache(maxsize=1024)
+def compile_regex(pattern: str) -> Regex:
+    """Compile a pattern; ``error`` of the result is Go's text if it is not well formed."""
+    import re2
+
+    error = _beyond_go(pattern)
+    if error is not None:
+        return Regex(None, f"error parsing regexp: {error}")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    try:
+        return Regex(re2.compile(_bytes(pattern), options), None)
+    except re2.error as fault:
+        message = fault.args[0]
+        return Regex(None, _go_error(message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)))
+
+
+def _beyond_go(pattern: str) -> str | None:
+    """What RE2 takes and Go does not: ``\\C``, and a name for two groups."""
+    if "\\C" in pattern and re.search(r"(?<!\\)(?:\\\\)*\\C", re.sub(r"\\Q.*?(\\E|$)", "", pattern, flags=re.DOTALL)):
+        return "invalid escape sequence: `\\C`"
+    if "<" in pattern:
+        names = _GROUP_NAME.findall(pattern)
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                return f"invalid named capture: `{_last_group(pattern, name)}`"
+    return None
+
+
+def _last_group(pattern: str, name: str) -> str:
+    start = max(pattern.rfind(f"(?P<{name}>"), pattern.rfind(f"(?<{name}>"))
+    return pattern[start : pattern.index(">", start) + 1]
+
+
+def _go_error(message: str) -> str:
+    for words, go_words in sorted(_GO_WORDS.items(), key=lambda pair: -len(pair[0])):
+        if message.startswith(words):
+            argument = message[len(words) :].removeprefix(": ")
+            if go_words.startswith("trailing"):
+                return f"error parsing regexp: {go_words}: ``"
+            return f"error parsing regexp: {go_words}: `{argument}`"
+    return "error parsing regexp: expression too large: ``"
+
+
+def search(pattern: str, text: Value) -> bool:
+    """``text.matches(pattern)``.
+
+    Raises:
+        EvalError: when the pattern is not well formed.
+    """
+    regex = compile_regex(pattern)
+    if regex.error is not None:
+        raise EvalError(regex.error)
+    return _search(regex, text)
+
+
+@lru_cache(maxsize=65536)
+def _search(regex: Regex, text: str) -> bool:
+    return regex.search(text)
+
+
+def _compiled(pattern: str) -> Regex:
+    regex = compile_regex(pattern)
+    if regex.error is not None:
+        raise EvalError(f"Illegal regex: {regex.error}")
+    return regex
+
+
+def find(text: str, pattern: str) -> str:
+    return _compiled(pattern).find(text)
+
+
+def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    return _compiled(pattern).find_all(text, limit)
+
+
+OVERLOADS = {
+    "string_find_string": find,
+    "string_find_all_string": find_all,
+    "string_find_all_string_int": find_all,
+}

@@ -1,0 +1,103 @@
+"""CEL cases: an expression in an environment, its verdict, and its result and cost on some devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from figures import Figure, Mismatches, read_json
+
+from dractl.cel.environment import Environment
+from dractl.cel.selector import compile_selector
+from dractl.kube.objects import Device, DeviceAttribute, DeviceCapacity
+from dractl.kube.quantity import Quantity
+
+NOT_EVALUATED = "not evaluated"
+
+
+def device_of(data: dict[str, Any]) -> Device:
+    """A device from the API's JSON."""
+    attributes = {}
+    for name, attribute in data.get("attributes", {}).items():
+        ((kind, value),) = attribute.items()
+        attributes[name] = DeviceAttribute(kind, tuple(value) if isinstance(value, list) else value)
+    capacity = {
+        name: DeviceCapacity(Quantity.parse(str(amount["value"]))) for name, amount in data.get("capacity", {}).items()
+    }
+    return Device(
+        name=data["name"],
+        attributes=attributes,
+        capacity=capacity,
+        allow_multiple_allocations=data.get("allowMultipleAllocations", False),
+    )
+
+
+def environment_of(data: dict[str, Any]) -> Environment:
+    """An environment as the cases write it."""
+    major, minor = data["kubernetes"].split(".")[:2]
+    return Environment(
+        kubernetes=(int(major), int(minor)),
+        consumable_capacity=data["consumableCapacity"],
+        list_attributes=data["listTypeAttributes"],
+    )
+
+
+class Checker:
+    """Compares answers with what was recorded."""
+
+    def __init__(self, show: int) -> None:
+        self.outcome = Figure("outcome")
+        self.text = Figure("text")
+        self.max_cost = Figure("maxCost")
+        self.cost = Figure("cost")
+        self.mismatches = Mismatches(show)
+
+    def figures(self) -> list[Figure]:
+        return [self.outcome, self.text, self.max_cost, self.cost]
+
+    def check(self, name: str, case: dict[str, Any], environment: Environment, driver: str, devices: dict[str, Device]):
+        """One case: ``compileError`` and ``errorType``, or ``outputType``, ``maxCost`` and ``results``."""
+        expression = case["expression"]
+        name = f"{name} {expression!r}"
+        selector = compile_selector(expression, environment)
+        expected_error = case.get("compileError")
+        if expected_error is not None or selector.error is not None:
+            self._compare(self.outcome, name, "accepted", expected_error is None, selector.error is None)
+            if expected_error is not None:
+                got = (selector.error, selector.error_type)
+                wanted = (expected_error, case.get("errorType", selector.error_type))
+                self._compare(self.text, name, "compile error", wanted, got)
+            return
+        self._compare(self.max_cost, name, "maxCost", case["maxCost"], selector.max_cost)
+        wanted_outcomes, outcomes, texts, got_texts, costs, got_costs = [], [], [], [], [], []
+        for result in case["results"]:
+            outcome = selector.evaluate(driver, devices[result["device"]])
+            wanted_outcomes.append("error" if "error" in result else result["match"])
+            outcomes.append("error" if outcome.error is not None else outcome.match)
+            texts.append(result.get("error"))
+            got_texts.append(outcome.error)
+            costs.append(result.get("cost", 0))
+            got_costs.append(outcome.cost)
+        same_type = case["outputType"] == selector.output_type
+        self._compare(
+            self.outcome, name, "outcome", (case["outputType"], wanted_outcomes), (selector.output_type, outcomes)
+        )
+        if same_type and any(text is not None for text in texts):
+            self._compare(self.text, name, "run-time error", texts, got_texts)
+        self._compare(self.cost, name, "cost", costs, got_costs)
+
+    def _compare(self, figure: Figure, name: str, respect: str, wanted: object, got: object) -> None:
+        if not figure.add(wanted == got):
+            self.mismatches.add(name, respect, wanted, got)
+
+
+def run(cases_path: Path, show: int, only: str | None, profile: str) -> list[Figure]:
+    """The four figures of a file of cases."""
+    data = read_json(cases_path)
+    devices = {each["name"]: device_of(each) for each in data["devices"]}
+    checker = Checker(show)
+    for index, case in enumerate(data["cases"]):
+        if only is not None and only not in (str(index), case["expression"]):
+            continue
+        checker.check(str(index), case, environment_of(case["environment"]), case["driver"], devices)
+    return checker.figures()
