@@ -103,8 +103,11 @@ def dns_subdomain_caseless_errors(text: str) -> Messages:
 
 
 @lru_cache(maxsize=8192)
-def label_key_errors(text: str) -> Messages:
-    """A label key (also taint keys, condition types, finalizers): an optional subdomain, a slash and a name."""
+def label_key_errors(text: str, unit: str = "bytes") -> Messages:
+    """A label key (also taint keys, condition types, finalizers): an optional subdomain, a slash and a name.
+
+    ``unit`` is the word in messages about length; releases before 1.35 said characters, and "qualified name".
+    """
     prefix, slash, name = text.partition("/")
     out: list[str] = []
     if not slash:
@@ -112,24 +115,25 @@ def label_key_errors(text: str) -> Messages:
     elif "/" in name:
         message = _pattern(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
         with_prefix = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return ("a valid label key " + message + with_prefix,)
+        kind = "a valid label key " if unit == "bytes" else "a qualified name "
+        return (kind + message + with_prefix,)
     elif not prefix:
         out.append("prefix part must be non-empty")
     else:
-        out += [f"prefix part {message}" for message in dns_subdomain_errors(prefix, "bytes")]
+        out += [f"prefix part {message}" for message in dns_subdomain_errors(prefix, unit)]
     if not name:
         out.append("name part must be non-empty")
     elif byte_length(name) > LABEL_MAX:
-        out.append(f"name part must be no more than {LABEL_MAX} bytes")
+        out.append(f"name part must be no more than {LABEL_MAX} {unit}")
     if not _KEY_RE.fullmatch(name):
         out.append("name part " + _pattern(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc"))
     return tuple(out)
 
 
 @lru_cache(maxsize=8192)
-def label_value_errors(text: str) -> Messages:
+def label_value_errors(text: str, unit: str = "bytes") -> Messages:
     """A label value; empty is valid."""
-    out = () if byte_length(text) <= LABEL_MAX else (f"must be no more than {LABEL_MAX} bytes",)
+    out = () if byte_length(text) <= LABEL_MAX else (f"must be no more than {LABEL_MAX} {unit}",)
     if text and not _KEY_RE.fullmatch(text):
         return (*out, _pattern(_VALUE_TEXT, _VALUE, "MyValue", "my_value", "12345"))
     return out

@@ -28,7 +28,17 @@ NOW = "(time of creation)"
 """Stands in stored objects for the server's clock."""
 
 _GATED_KINDS = {"DeviceTaintRule": "DRADeviceTaintRules", "ResourcePoolStatusRequest": "DRAResourcePoolStatus"}
-_COUNTED_KINDS = ("DeviceClass", "ResourceSlice", "DeviceTaintRule", "Pod", "DaemonSet", "Deployment", "StatefulSet", "Job", "CronJob")
+_COUNTED_KINDS = (
+    "DeviceClass",
+    "ResourceSlice",
+    "DeviceTaintRule",
+    "Pod",
+    "DaemonSet",
+    "Deployment",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+)
 _NO_KIND = 'in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
 
 
@@ -158,7 +168,7 @@ def admit(
         _prepare_update(kind, internal, before, request.now)
     else:
         _prepare_create(kind, internal)
-    dropped = gated.drop_disabled(kind, internal, before, enabled)
+    dropped = gated.drop_disabled(kind, internal, before, enabled, types.minor)
     if before is None:
         rules.check(scope, internal)
     else:
@@ -172,7 +182,7 @@ def admit(
         verdict.warnings = warnings
         verdict.dropped = places
         return verdict
-    warnings = warnings + rules.warnings(internal)
+    warnings = warnings + rules.warnings(internal, types.minor)
     stored = _Stored(api_version, kind, internal, types, facts["type"])
     return Verdict(CREATED, warnings=warnings, dropped=places, _stored=stored)
 

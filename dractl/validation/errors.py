@@ -59,10 +59,12 @@ def value_text(value: Any) -> str:
 class Errors:
     """Collects causes in the order in which the rules find them."""
 
-    __slots__ = ("causes",)
+    __slots__ = ("causes", "unit")
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "bytes") -> None:
         self.causes: list[Cause] = []
+        self.unit = unit
+        """The word that the release's messages about the length of names use: bytes, or characters before 1.35."""
 
     def add(self, path: Path, reason: str, message: str, at: Path | None = None) -> None:
         """A cause with its whole message; ``at`` is the place to point at when it is not ``path``."""

@@ -15,12 +15,12 @@ Dropped = list[tuple[Path, str]]
 """Paths in the internal form, each with the gate that is off."""
 
 
-def drop_disabled(kind: str, obj: Json, old: Json | None, gates: Mapping[str, bool]) -> Dropped:
+def drop_disabled(kind: str, obj: Json, old: Json | None, gates: Mapping[str, bool], minor: int) -> Dropped:
     """Drop in place what the gates do not allow; what was dropped.
 
     A gate that the release does not know has no field in it either.
     """
-    dropper = _DROPPERS.get(kind)
+    dropper = _DROPPERS_1_34.get(kind) if minor < 35 and kind in _DROPPERS_1_34 else _DROPPERS.get(kind)
     if dropper is None or not dropper.needed(gates):
         return []
     return dropper.run(obj, old, gates)
@@ -34,13 +34,15 @@ class _Rule:
         gates: tuple[str, ...],
         places: Callable[[Json], Iterable[tuple[Path, Json, str]]],
         in_use: Callable[[Json, str], bool] | None = None,
+        use: Callable[[Json], Iterable[tuple[Path, Json, str]]] | None = None,
     ) -> None:
         self.gates = gates
         self.places = places
+        self.use = use or places
         self.in_use = in_use or (lambda holder, field: field in holder)
 
     def used(self, obj: Json) -> bool:
-        return any(field in holder and self.in_use(holder, field) for _, holder, field in self.places(obj))
+        return any(field in holder and self.in_use(holder, field) for _, holder, field in self.use(obj))
 
     def drop(self, obj: Json) -> list[Path]:
         dropped = []
@@ -85,7 +87,7 @@ def _requests(spec_path: Path) -> Callable[[Json], Iterable[tuple[Path, Json]]]:
     return find
 
 
-def _claim_rules(spec_path: Path) -> list[_Rule]:
+def _claim_rules(spec_path: Path, since_35: bool = True) -> list[_Rule]:
     requests = _requests(spec_path)
 
     def lists(obj: Json) -> Iterable[tuple[Path, Json, str]]:
@@ -117,6 +119,22 @@ def _claim_rules(spec_path: Path) -> list[_Rule]:
             yield (*spec_path, "devices", "constraints", index), constraint, "distinctAttribute"
         yield from details("capacity")(obj)
 
+    def status_sharing(obj: Json) -> Iterable[tuple[Path, Json, str]]:
+        yield from sharing(obj)
+        status = obj.get("status", {})
+        for result in status.get("allocation", {}).get("devices", {}).get("results") or ():
+            yield (), result, "shareID"
+            yield (), result, "consumedCapacity"
+        for device in status.get("devices") or ():
+            yield (), device, "shareID"
+
+    if not since_35:
+        # 1.34 means to drop distinctAttribute too but changes a copy, and it leaves tolerations alone.
+        return [
+            _Rule(("DRAPrioritizedList",), lists, _filled),
+            _Rule(("DRAAdminAccess",), admin),
+            _Rule(("DRAConsumableCapacity",), details("capacity"), use=status_sharing),
+        ]
     return [
         _Rule(("DRAPrioritizedList",), lists, _filled),
         _Rule(("DRADeviceTaints",), details("tolerations"), _filled),
@@ -207,4 +225,9 @@ _DROPPERS = {
             lambda obj: [(("spec",), obj.get("spec", {}), "defaultPartitionTypeAttribute")],
         )
     ),
+}
+
+_DROPPERS_1_34 = {
+    "ResourceClaim": _Dropper(*_claim_rules(("spec",), since_35=False)),
+    "ResourceClaimTemplate": _Dropper(*_claim_rules(("spec", "spec"), since_35=False)),
 }

@@ -606,7 +606,8 @@ class TypeTable:
         short = name.rpartition(".")[2]
         made = self._types[name] = StructType(display(name))
         for json_name, go_name, embed, kind, omit, *_ in self._fields(name):
-            parts = tuple(embed.split(".")) if embed else ()
+            # Decoders before 1.35 leave the names of embedded structs out of their errors.
+            parts = tuple(embed.split(".")) if embed and self.minor >= 35 else ()
             made.fields[json_name] = Field(short, json_name, go_name, parts, self.get(kind), omit)
         made.printed = self._printed(name, short, made)
         return made

@@ -26,7 +26,9 @@ def put(case: dict[str, Any], release: tuple[int, int], gates: dict[str, bool]) 
     return admit(case["object"], release=release, gates=gates, old=case.get("old"), request=request)
 
 
-def compare(case: dict[str, Any], answer: dict[str, Any], release: tuple[int, int], gates: dict[str, bool]) -> list[Difference]:
+def compare(
+    case: dict[str, Any], answer: dict[str, Any], release: tuple[int, int], gates: dict[str, bool]
+) -> list[Difference]:
     """What differs, as (respect, expected, got)."""
     verdict = put(case, release, gates)
     out: list[Difference] = []

@@ -87,10 +87,12 @@ def main() -> None:
             shown += 1
             if shown <= options.show:
                 width = options.width
-                print(f"--- {case['id']} {respect}\n expected: {repr(expected)[:width]}\n got:      {repr(got)[:width]}")
-                print(f" object: {json_text(case['object'])[:options.width]}")
+                print(
+                    f"--- {case['id']} {respect}\n expected: {repr(expected)[:width]}\n got:      {repr(got)[:width]}"
+                )
+                print(f" object: {json_text(case['object'])[: options.width]}")
                 if "old" in case:
-                    print(f" old: {json_text(case['old'])[:options.width]}")
+                    print(f" old: {json_text(case['old'])[: options.width]}")
     if options.record:
         kept = [{"gates": settings, **case, "answer": answer} for case, answer in zip(cases, answers, strict=True)]
         text = "\n".join(json_text(item) for item in kept)

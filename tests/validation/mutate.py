@@ -25,11 +25,32 @@ DRA_KINDS = (
     "DeviceTaintRule",
     "ResourcePoolStatusRequest",
 )
-NAMESPACED = ("ResourceClaim", "ResourceClaimTemplate", "Pod", "DaemonSet", "Deployment", "StatefulSet", "Job", "CronJob")
+NAMESPACED = (
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "Pod",
+    "DaemonSet",
+    "Deployment",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+)
 WEIGHTS = {"ResourceClaim": 4, "ResourceSlice": 5, "ResourceClaimTemplate": 2, "DeviceClass": 2}
 
 LABELS = ("gpu", "a", "r0", "big", "Gpu_1", "a.b", "", "x" * 63, "x" * 64, "-a", "a-", "é", "a\n")
-DOMAINS = ("gpu.example.com", "dra.net", "Gpu.Example.com", "a b", "", "e" * 63, "e" * 64, "e" * 254, "a..b", "x_y", "a/b")
+DOMAINS = (
+    "gpu.example.com",
+    "dra.net",
+    "Gpu.Example.com",
+    "a b",
+    "",
+    "e" * 63,
+    "e" * 64,
+    "e" * 254,
+    "a..b",
+    "x_y",
+    "a/b",
+)
 POOLS = ("n1", "rack/n1", "a//b", "", "B", "p" * 253, "p" * 254, "a/b/c", "/a", "a b")
 QUALIFIED = (
     "model",
@@ -50,23 +71,95 @@ QUALIFIED = (
 KEYS = ("example.com/key", "key", "a b", "", "a/b/c", "/a", "k" * 64, "-k", "Ex.com/x", "x" * 254 + "/a")
 VALUES = ("v", "", "a b", "v" * 63, "v" * 64, "-v", "é")
 VERSIONS = ("1.2.3", "v1.2.3", "1.2", "01.2.3", "1.2.3-rc.1+b5", "1.2.3-", "", "1.2.3-" + "a" * 60)
-QUANTITIES = ("1", "0", "-1", "80Gi", "1.5", "100m", "1e3", "10", "2", "3", "4", "5", "1Ki", "9223372036854775807", "0.5", "40Gi",
-              "1n", "1.5Ki", "12E", "9Ei", "nope", "", "1 Gi", 5, 2.5, True)
-TIMES = ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05+02:00", "yesterday", "", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z",
-         "2026-01-02T03:04:05.678Z", "2026-01-02", "0001-01-01T00:00:00Z", "2026-01-02T3:04:05Z")
+QUANTITIES = (
+    "1",
+    "0",
+    "-1",
+    "80Gi",
+    "1.5",
+    "100m",
+    "1e3",
+    "10",
+    "2",
+    "3",
+    "4",
+    "5",
+    "1Ki",
+    "9223372036854775807",
+    "0.5",
+    "40Gi",
+    "1n",
+    "1.5Ki",
+    "12E",
+    "9Ei",
+    "nope",
+    "",
+    "1 Gi",
+    5,
+    2.5,
+    True,
+)
+TIMES = (
+    "2026-01-02T03:04:05Z",
+    "2026-01-02T03:04:05+02:00",
+    "yesterday",
+    "",
+    "2026-13-01T00:00:00Z",
+    "2026-02-30T00:00:00Z",
+    "2026-01-02T03:04:05.678Z",
+    "2026-01-02",
+    "0001-01-01T00:00:00Z",
+    "2026-01-02T3:04:05Z",
+)
 NUMBERS = (0, 1, 2, 3, -1, 32, 33, 100, 1000, 1001, 2**31, -(2**31) - 1, 2**63 - 1, 2**63, 1.5, 1.0)
 OPERATORS = ("Equal", "Exists", "In", "NotIn", "DoesNotExist", "Gt", "Lt", "", "Foo", "<>")
 EFFECTS = ("NoSchedule", "NoExecute", "None", "", "PreferNoSchedule", "<&>")
 MODES = ("ExactCount", "All", "", "Some", "exactCount", "A&B")
 UIDS = ("6d1bd1c2-4bd1-4d5f-a3e8-0a5b6c7d8e9f", "x", "", "6D1BD1C2-4BD1-4D5F-A3E8-0A5B6C7D8E9F")
-RESOURCES = ("nvidia.com/gpu", "gpu", "kubernetes.io/gpu", "requests.nvidia.com/gpu", "a.b/c", "", "cpu", "memory", "x/y/z",
-             "example.com/" + "a" * 63, "example.com/" + "a" * 64, "Ex/ample")
-EXPRESSIONS = ("true", 'device.driver == "gpu.example.com"', "device.driver ==", "foo.bar", "device.driver", "1 + 1",
-               'device.attributes["gpu.example.com"].model == "A100"', "false", "x" * 10241, "true && nosuch",
-               'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0', "", 'device.driver == "<a&b>"',
-               "[1,2,3].all(i, i > 0)", "device.allowMultipleAllocations == true")
-PARAMETERS: tuple[Json, ...] = ({"apiVersion": "x/v1", "kind": "Y"}, {}, [], "text", 5, None, {"a": "x" * 10230}, {"a": "x" * 10300},
-                                {"h": "<&>" * 1200}, True, {"é": "ü" * 5000})
+RESOURCES = (
+    "nvidia.com/gpu",
+    "gpu",
+    "kubernetes.io/gpu",
+    "requests.nvidia.com/gpu",
+    "a.b/c",
+    "",
+    "cpu",
+    "memory",
+    "x/y/z",
+    "example.com/" + "a" * 63,
+    "example.com/" + "a" * 64,
+    "Ex/ample",
+)
+EXPRESSIONS = (
+    "true",
+    'device.driver == "gpu.example.com"',
+    "device.driver ==",
+    "foo.bar",
+    "device.driver",
+    "1 + 1",
+    'device.attributes["gpu.example.com"].model == "A100"',
+    "false",
+    "x" * 10241,
+    "true && nosuch",
+    'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0',
+    "",
+    'device.driver == "<a&b>"',
+    "[1,2,3].all(i, i > 0)",
+    "device.allowMultipleAllocations == true",
+)
+PARAMETERS: tuple[Json, ...] = (
+    {"apiVersion": "x/v1", "kind": "Y"},
+    {},
+    [],
+    "text",
+    5,
+    None,
+    {"a": "x" * 10230},
+    {"a": "x" * 10300},
+    {"h": "<&>" * 1200},
+    True,
+    {"é": "ü" * 5000},
+)
 ADDRESSES = ("10.9.8.7/24", "10.9.8.0/24", "2001:db8::1/64", "10.9.8.7", "010.1.1.1/8", "2001:DB8::1/64", "x")
 
 Maker = Callable[[random.Random], Json]
@@ -84,34 +177,88 @@ def pick(values: tuple[Json, ...]) -> Maker:
 
 
 FIELD_VALUES: dict[str, Maker] = {
-    "name": pick(LABELS), "driver": pick(DOMAINS), "pool": pick(POOLS), "poolName": pick(POOLS), "device": pick(LABELS),
-    "nodeName": pick(DOMAINS), "deviceClassName": pick(("gpu", "gpu.example.com", "", "Gpu", "c" * 253, "c" * 254)),
-    "matchAttribute": pick(QUALIFIED[1:]), "distinctAttribute": pick(QUALIFIED[1:]), "string": pick(("A100", "", "s" * 64, "s" * 65, "é" * 33)),
-    "version": pick(VERSIONS), "key": pick(KEYS), "value": pick(VALUES), "operator": pick(OPERATORS), "effect": pick(EFFECTS),
-    "allocationMode": pick(MODES), "expression": pick(EXPRESSIONS), "parameters": pick(PARAMETERS), "data": pick(PARAMETERS),
-    "extendedResourceName": pick(RESOURCES), "count": pick((1, 2, 0, -1, 33, 10**12)), "limit": pick((100, 1, 1000, 0, -1, 1001)),
-    "resourceSliceCount": pick((1, 2, 3, 0, -1)), "generation": pick((1, 0, 2, -1)), "counterSet": pick(LABELS),
-    "timeAdded": pick(TIMES), "creationTimestamp": pick(TIMES), "deletionTimestamp": pick(TIMES), "shareID": pick(UIDS), "uid": pick(UIDS),
-    "capacityKey": pick(("memory", "gpu.example.com/memory", "nosuch", "", "<x>")), "namespace": pick(("default", "default", "default", "ns")),
-    "generateName": pick(("c-", "Bad_", "x" * 70, "a.")), "finalizers": pick((["example.com/f"], ["a b"], ["orphan", "foregroundDeletion"], [])),
-    "managedFields": pick(([], [{"manager": "m", "operation": "Update"}], [{"operation": "X", "fieldsType": "Y", "manager": "a\tb"}])),
-    "resourceVersion": pick(("1",)), "request": pick(("gpu", "a", "zz", "gpu/big", "gpu/big/x")), "type": pick(KEYS),
-    "status": pick(("True", "False", "Unknown", "maybe", "")), "reason": pick(("Good", "", "a-b", "r" * 1025)),
-    "attribute": pick(QUALIFIED), "partitionTypeAttribute": pick(QUALIFIED[1:]), "defaultPartitionTypeAttribute": pick(QUALIFIED[1:]),
-    "apiVersion": pick(("v1", "apps/v1", "", "a/b/c")), "kind": pick(("Pod", "Event", "")), "apiGroup": pick(("", "x.io")),
+    "name": pick(LABELS),
+    "driver": pick(DOMAINS),
+    "pool": pick(POOLS),
+    "poolName": pick(POOLS),
+    "device": pick(LABELS),
+    "nodeName": pick(DOMAINS),
+    "deviceClassName": pick(("gpu", "gpu.example.com", "", "Gpu", "c" * 253, "c" * 254)),
+    "matchAttribute": pick(QUALIFIED[1:]),
+    "distinctAttribute": pick(QUALIFIED[1:]),
+    "string": pick(("A100", "", "s" * 64, "s" * 65, "é" * 33)),
+    "version": pick(VERSIONS),
+    "key": pick(KEYS),
+    "value": pick(VALUES),
+    "operator": pick(OPERATORS),
+    "effect": pick(EFFECTS),
+    "allocationMode": pick(MODES),
+    "expression": pick(EXPRESSIONS),
+    "parameters": pick(PARAMETERS),
+    "data": pick(PARAMETERS),
+    "extendedResourceName": pick(RESOURCES),
+    "count": pick((1, 2, 0, -1, 33, 10**12)),
+    "limit": pick((100, 1, 1000, 0, -1, 1001)),
+    "resourceSliceCount": pick((1, 2, 3, 0, -1)),
+    "generation": pick((1, 0, 2, -1)),
+    "counterSet": pick(LABELS),
+    "timeAdded": pick(TIMES),
+    "creationTimestamp": pick(TIMES),
+    "deletionTimestamp": pick(TIMES),
+    "shareID": pick(UIDS),
+    "uid": pick(UIDS),
+    "capacityKey": pick(("memory", "gpu.example.com/memory", "nosuch", "", "<x>")),
+    "namespace": pick(("default", "default", "default", "ns")),
+    "generateName": pick(("c-", "Bad_", "x" * 70, "a.")),
+    "finalizers": pick((["example.com/f"], ["a b"], ["orphan", "foregroundDeletion"], [])),
+    "managedFields": pick(
+        ([], [{"manager": "m", "operation": "Update"}], [{"operation": "X", "fieldsType": "Y", "manager": "a\tb"}])
+    ),
+    "resourceVersion": pick(("1",)),
+    "request": pick(("gpu", "a", "zz", "gpu/big", "gpu/big/x")),
+    "type": pick(KEYS),
+    "status": pick(("True", "False", "Unknown", "maybe", "")),
+    "reason": pick(("Good", "", "a-b", "r" * 1025)),
+    "attribute": pick(QUALIFIED),
+    "partitionTypeAttribute": pick(QUALIFIED[1:]),
+    "defaultPartitionTypeAttribute": pick(QUALIFIED[1:]),
+    "apiVersion": pick(("v1", "apps/v1", "", "a/b/c")),
+    "kind": pick(("Pod", "Event", "")),
+    "apiGroup": pick(("", "x.io")),
     "resource": pick(("pods", "", "podgroups")),
 }
 MAP_KEYS = {
-    "attributes": QUALIFIED, "capacity": QUALIFIED, "counters": LABELS, "labels": KEYS, "annotations": KEYS,
+    "attributes": QUALIFIED,
+    "capacity": QUALIFIED,
+    "counters": LABELS,
+    "labels": KEYS,
+    "annotations": KEYS,
     "nodeAllocatableResourceMappings": ("cpu", "memory", "nvidia.com/gpu", "kubernetes.io/x", "<r>"),
-    "nodeAllocatableResources": ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu", "kubernetes.io/x", "<r>", "hugepages-1Gi"),
-    "requests": QUALIFIED, "consumedCapacity": QUALIFIED,
+    "nodeAllocatableResources": (
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "nvidia.com/gpu",
+        "kubernetes.io/x",
+        "<r>",
+        "hugepages-1Gi",
+    ),
+    "requests": QUALIFIED,
+    "consumedCapacity": QUALIFIED,
 }
 LIST_VALUES: dict[str, tuple[Json, ...]] = {
-    "requests": ("gpu", "a", "gpu/big", "zz", "gpu/zz", "gpu/big/x", "A_"), "bindingConditions": KEYS,
-    "bindingFailureConditions": ("example.com/bad", "bad", *KEYS), "ips": ADDRESSES, "versions": VERSIONS,
-    "strings": ("a", "b", "", "s" * 65), "ints": NUMBERS, "bools": (True, False), "values": VALUES, "validValues": QUANTITIES,
-    "skipNodeOperations": ("NodePrepareResources", "NodeUnprepareResources", "*", "X"), "compatibilityGroups": LABELS,
+    "requests": ("gpu", "a", "gpu/big", "zz", "gpu/zz", "gpu/big/x", "A_"),
+    "bindingConditions": KEYS,
+    "bindingFailureConditions": ("example.com/bad", "bad", *KEYS),
+    "ips": ADDRESSES,
+    "versions": VERSIONS,
+    "strings": ("a", "b", "", "s" * 65),
+    "ints": NUMBERS,
+    "bools": (True, False),
+    "values": VALUES,
+    "validValues": QUANTITIES,
+    "skipNodeOperations": ("NodePrepareResources", "NodeUnprepareResources", "*", "X"),
+    "compatibilityGroups": LABELS,
 }
 
 
@@ -173,11 +320,17 @@ def claim_devices(rng: random.Random, flat: bool, generator: Generator) -> Json:
     if rng.random() < 0.3 and details.get("allocationMode") != "All":
         details["count"] = 2
     if rng.random() < 0.3:
-        details["tolerations"] = [{"key": "example.com/k", "value": "v", "effect": "NoSchedule"}, {"operator": "Exists"}]
+        details["tolerations"] = [
+            {"key": "example.com/k", "value": "v", "effect": "NoSchedule"},
+            {"operator": "Exists"},
+        ]
     if rng.random() < 0.2:
         details["capacity"] = {"requests": {"memory": "1Gi"}}
     exact: Json = {"name": "gpu", **({"exactly": details} if not flat else details)}
-    either = {"name": "a", "firstAvailable": [{"name": "big", **copy.deepcopy(details)}, {"name": "r0", "deviceClassName": "x"}]}
+    either = {
+        "name": "a",
+        "firstAvailable": [{"name": "big", **copy.deepcopy(details)}, {"name": "r0", "deviceClassName": "x"}],
+    }
     if rng.random() < 0.2:
         (exact if flat else exact["exactly"])["adminAccess"] = rng.random() < 0.8
     requests = [exact, either] if rng.random() < 0.5 else [exact]
@@ -205,7 +358,9 @@ def slice_spec(rng: random.Random, flat: bool, generator: Generator) -> Json:
             return spec
     devices = []
     for index in range(rng.choice((1, 1, 2, 3))):
-        basic: Json = {"attributes": {"model": {"string": "A100"}, "index": {"int": index}, "gpu.example.com/ok": {"bool": True}}}
+        basic: Json = {
+            "attributes": {"model": {"string": "A100"}, "index": {"int": index}, "gpu.example.com/ok": {"bool": True}}
+        }
         basic["capacity"] = {"memory": {"value": "80Gi"}}
         if rng.random() < 0.3:
             basic["taints"] = [{"key": "example.com/bad", "value": "x", "effect": "NoSchedule"}]
@@ -220,11 +375,15 @@ def slice_spec(rng: random.Random, flat: bool, generator: Generator) -> Json:
             basic["allowMultipleAllocations"] = True
             basic["capacity"]["slots"] = {"value": "10", "requestPolicy": policy}
         if rng.random() < 0.2:
-            basic |= {"bindingConditions": ["example.com/ready"], "bindingFailureConditions": ["example.com/bad"], "bindsToNode": True}
+            basic |= {
+                "bindingConditions": ["example.com/ready"],
+                "bindingFailureConditions": ["example.com/bad"],
+                "bindsToNode": True,
+            }
         if node == "perDeviceNodeSelection":
             which = rng.choice(("nodeName", "allNodes", "nodeSelector"))
             basic[which] = copy.deepcopy(values.get(which, True))
-        if rng.random() < 0.15:
+        if rng.random() < 0.15 and generator.types.minor >= 36:
             basic["attributes"]["many"] = {rng.choice(("ints", "bools", "strings", "versions")): []}
         devices.append({"name": f"gpu-{index}", **({"basic": basic} if flat else basic)})
     spec["devices"] = devices
@@ -233,7 +392,11 @@ def slice_spec(rng: random.Random, flat: bool, generator: Generator) -> Json:
 
 def base(rng: random.Random, kind: str, api_version: str, generator: Generator) -> Json:
     """An object that the server accepts or nearly so."""
-    flat = api_version.endswith(("v1beta1", "v1alpha3")) and kind in ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+    flat = api_version.endswith(("v1beta1", "v1alpha3")) and kind in (
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "ResourceSlice",
+    )
     meta: Json = {"name": "obj", "labels": {"a": "b"}}
     spec: Json
     if kind in ("ResourceClaim", "ResourceClaimTemplate"):
@@ -259,7 +422,9 @@ def base(rng: random.Random, kind: str, api_version: str, generator: Generator) 
 # --- damage ---------------------------------------------------------------------------------------------------------
 
 
-def nodes(value: Json, kind: gotypes.Type | None, name: str = "") -> Iterator[tuple[Json, Any, gotypes.Type | None, str]]:
+def nodes(
+    value: Json, kind: gotypes.Type | None, name: str = ""
+) -> Iterator[tuple[Json, Any, gotypes.Type | None, str]]:
     """Every place of an object: (container, key, type of the value, name of the field)."""
     if isinstance(kind, gotypes.PointerType):
         kind = kind.item

@@ -13,7 +13,7 @@ from dractl.validation.semantic.scope import Scope
 Json = dict[str, Any]
 
 
-def _no_warnings(_: Json) -> list[str]:
+def _no_warnings(_: Json, __: int) -> list[str]:
     return []
 
 
@@ -24,7 +24,7 @@ class Rules:
     namespaced: bool
     check: Callable[[Scope, Json], None]
     check_update: Callable[[Scope, Json, Json], None]
-    warnings: Callable[[Json], list[str]] = _no_warnings
+    warnings: Callable[[Json, int], list[str]] = _no_warnings
     defaults: Callable[[str, str, Json, str], None] = default_values.set_defaults
 
 

@@ -29,8 +29,9 @@ def check(scope: Scope, obj: dict[str, Any]) -> None:
 
 def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None:
     """A changed claim: its spec must be the same."""
-    if scope.minor >= 35:
-        meta.check_metadata(scope.errors, obj["metadata"], names.dns_subdomain_errors, True, scope.types)
+    meta.check_metadata(scope.errors, obj["metadata"], names.dns_subdomain_errors, True, scope.types)
+    if scope.minor < 35:
+        check_spec(scope, obj.get("spec", {}), SPEC, stored=False)
     meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
     spec = scope.types.struct("resource/v1.ResourceClaimSpec")
     if not spec.equal(obj.get("spec"), old.get("spec")):

@@ -23,7 +23,8 @@ def check_driver(scope: Scope, name: str, path: Path) -> None:
     """A driver name: at most 63 bytes, a DNS subdomain in either case."""
     if not name:
         scope.errors.required(path)
-        return
+        if scope.minor >= 35:
+            return
     if names.byte_length(name) > names.DRIVER_MAX:
         scope.errors.too_long(path, names.DRIVER_MAX)
     problems = names.dns_subdomain_errors(name.lower())
@@ -58,6 +59,9 @@ def check_identifier(scope: Scope, name: str, path: Path, at: Path | None = None
 
 def check_qualified_name(scope: Scope, name: str, path: Path, at: Path | None = None) -> None:
     """An attribute or capacity name: an identifier, or a domain and one. More than one slash is not looked at."""
+    if scope.minor < 35:
+        _check_qualified_name_1_34(scope, name, path, at)
+        return
     parts = name.split("/")
     if len(parts) == 1:
         check_identifier(scope, name, path, at)
@@ -75,10 +79,31 @@ def check_qualified_name(scope: Scope, name: str, path: Path, at: Path | None = 
             check_identifier(scope, short, path, at)
 
 
+def _check_qualified_name_1_34(scope: Scope, name: str, path: Path, at: Path | None) -> None:
+    """The same rule with the reasons and texts of 1.34."""
+    parts = name.split("/")
+    if not name:
+        scope.errors.required(path, "name required", at)
+    elif len(parts) == 1:
+        check_identifier(scope, name, path, at)
+    elif len(parts) == 2:
+        if not parts[0]:
+            scope.errors.required(path, "the domain must not be empty", at)
+        else:
+            check_driver(scope, parts[0], path)
+        if not parts[1]:
+            scope.errors.required(path, "the name must not be empty", at)
+        else:
+            check_identifier(scope, parts[1], path, at)
+
+
 def check_fully_qualified_name(scope: Scope, name: str, path: Path) -> None:
     """As a qualified name, and with a domain."""
     check_qualified_name(scope, name, path)
-    if "/" not in name:
+    if scope.minor < 35:
+        if name and "/" not in name:
+            scope.errors.invalid_named(path, name, "must include a domain")
+    elif "/" not in name:
         scope.errors.invalid_named(
             path, name, "a fully qualified name must be a domain and a name separated by a slash"
         )
@@ -99,17 +124,15 @@ def check_class_name(scope: Scope, name: str, path: Path) -> None:
 
 def check_selectors(scope: Scope, selectors: list[dict[str, Any]] | None, path: Path, stored: bool) -> None:
     """CEL selectors of a class or request. ``stored`` ones were accepted before."""
-    if not selectors:
-        return
-    if len(selectors) > limits.SELECTORS_MAX:
-        scope.errors.too_many(path, len(selectors), limits.SELECTORS_MAX)
-        return
-    for index, selector in enumerate(selectors):
+
+    def check_selector(selector: dict[str, Any], at: Path) -> None:
         cel = selector.get("cel")
         if cel is None:
-            scope.errors.required((*path, index, "cel"))
+            scope.errors.required((*at, "cel"))
         else:
-            check_expression(scope, cel.get("expression", ""), (*path, index, "cel", "expression"), stored)
+            check_expression(scope, cel.get("expression", ""), (*at, "cel", "expression"), stored)
+
+    check_list(scope, selectors, limits.SELECTORS_MAX, check_selector, path)
 
 
 def check_expression(scope: Scope, expression: str, path: Path, stored: bool) -> None:
@@ -184,10 +207,10 @@ def check_taint(scope: Scope, taint: dict[str, Any], path: Path, old: dict[str, 
     """A device taint; an effect that did not change is not looked at again."""
     errors = scope.errors
     key, value, effect = taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
-    errors.invalid_each((*path, "key"), key, names.label_key_errors(key))
+    errors.invalid_each((*path, "key"), key, names.label_key_errors(key, scope.errors.unit))
     if value:
-        errors.invalid_each((*path, "value"), value, names.label_value_errors(value))
-    if old is None or old.get("effect", "") != effect:
+        errors.invalid_each((*path, "value"), value, names.label_value_errors(value, scope.errors.unit))
+    if old is None or scope.minor < 35 or old.get("effect", "") != effect:
         if not effect:
             errors.required((*path, "effect"))
         elif effect not in taint_effects(scope):
@@ -205,12 +228,12 @@ def check_toleration(scope: Scope, toleration: dict[str, Any], path: Path) -> No
     key, value = toleration.get("key", ""), toleration.get("value", "")
     operator, effect = toleration.get("operator", ""), toleration.get("effect", "")
     if key:
-        errors.invalid_each((*path, "key"), key, names.label_key_errors(key))
+        errors.invalid_each((*path, "key"), key, names.label_key_errors(key, scope.errors.unit))
     if operator == "Exists":
         if value:
             errors.invalid((*path, "value"), value, "must be empty for operator `Exists`")
     elif operator == "Equal":
-        errors.invalid_each((*path, "value"), value, names.label_value_errors(value))
+        errors.invalid_each((*path, "value"), value, names.label_value_errors(value, scope.errors.unit))
     elif not operator:
         errors.required((*path, "operator"))
     else:
@@ -231,7 +254,7 @@ def check_binding_conditions(scope: Scope, item: dict[str, Any], path: Path) -> 
             scope,
             listed,
             limits.BINDING_CONDITIONS_MAX,
-            lambda text, at: errors.invalid_each(at, text, names.label_key_errors(text)),
+            lambda text, at: errors.invalid_each(at, text, names.label_key_errors(text, scope.errors.unit)),
             (*path, name),
         )
     seen: set[str] = set()
@@ -294,9 +317,9 @@ def _check_label_requirement(scope: Scope, requirement: dict[str, Any], path: Pa
     else:
         errors.invalid_named((*path, "operator"), operator, "not a valid selector operator")
     key = requirement.get("key", "")
-    errors.invalid_each((*path, "key"), key, names.label_key_errors(key))
+    errors.invalid_each((*path, "key"), key, names.label_key_errors(key, scope.errors.unit))
     for index, value in enumerate(values):
-        errors.invalid_each((*path, "values", index), value, names.label_value_errors(value))
+        errors.invalid_each((*path, "values", index), value, names.label_value_errors(value, scope.errors.unit))
 
 
 def _check_field_requirement(scope: Scope, requirement: dict[str, Any], path: Path) -> None:

@@ -108,7 +108,9 @@ def check_attribute(scope: Scope, attribute: dict[str, Any], path: Path, at: Pat
                 check_string(scope, value, (*path, name, index))
             elif name == "versions":
                 check_version(scope, value, (*path, name, index))
-    if given == 0:
+    if given == 0 and scope.minor < 35:
+        errors.required(path, "exactly one value must be specified", at)
+    elif given == 0:
         errors.invalid(path, "", "exactly one value must be specified", at)
     elif given > 1:
         text = scope.types.struct("resource/v1.DeviceAttribute").go_json(attribute)

@@ -22,8 +22,9 @@ def check(scope: Scope, obj: dict[str, Any]) -> None:
 
 def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None:
     """A changed class."""
-    if scope.minor >= 35:
-        check_class_metadata(scope, obj)
+    check_class_metadata(scope, obj)
+    if scope.minor < 35:
+        check_spec(scope, obj.get("spec", {}), None)
     meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
     check_spec(scope, obj.get("spec", {}), old.get("spec", {}))
 

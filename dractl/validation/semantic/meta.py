@@ -83,10 +83,10 @@ def check_maps(errors: Errors, meta: dict[str, Any], path: Path) -> None:
 def check_labels(errors: Errors, labels: dict[str, str], path: Path) -> None:
     """Label keys and values."""
     for key, value in labels.items():
-        problems = names.label_key_errors(key)
+        problems = names.label_key_errors(key, errors.unit)
         if problems:
             errors.invalid_each(path, key, problems, (*path, key))
-        problems = names.label_value_errors(value)
+        problems = names.label_value_errors(value, errors.unit)
         if problems:
             errors.invalid_each(path, value, problems, (*path, key))
 
@@ -96,7 +96,7 @@ def check_annotations(errors: Errors, annotations: dict[str, str], path: Path) -
     total = 0
     for key, value in annotations.items():
         total += names.byte_length(key) + names.byte_length(value)
-        problems = names.label_key_errors(key.lower())
+        problems = names.label_key_errors(key.lower(), errors.unit)
         if problems:
             errors.invalid_each(path, key, problems, (*path, key))
     if total > ANNOTATIONS_MAX:
@@ -135,7 +135,7 @@ def check_finalizers(errors: Errors, finalizers: list[str]) -> None:
     """Finalizers are label keys."""
     path: Path = ("metadata", "finalizers")
     for index, finalizer in enumerate(finalizers):
-        errors.invalid_each(path, finalizer, names.label_key_errors(finalizer), (*path, index))
+        errors.invalid_each(path, finalizer, names.label_key_errors(finalizer, errors.unit), (*path, index))
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = f"[{','.join(map(json_string, finalizers))}]"
         errors.invalid_text(path, text, "finalizer orphan and foregroundDeletion cannot be both set")
@@ -214,7 +214,7 @@ def check_conditions(errors: Errors, conditions: list[dict[str, Any]], path: Pat
         if kind in seen:
             errors.duplicate((*at, "type"), quote(kind))
         seen.add(kind)
-        errors.invalid_each((*at, "type"), kind, names.label_key_errors(kind))
+        errors.invalid_each((*at, "type"), kind, names.label_key_errors(kind, errors.unit))
         status = condition.get("status", "")
         if status not in {"True", "False", "Unknown"}:
             errors.not_supported((*at, "status"), json_string(status), ("False", "True", "Unknown"))

@@ -59,7 +59,7 @@ class Scope:
         types: TypeTable,
         namespace_labels: Mapping[str, str] | None = None,
     ) -> None:
-        self.errors = Errors()
+        self.errors = Errors("bytes" if minor >= 35 else "characters")
         self.crash = ""
         """Why the server's own code would fail on the object instead of answering; empty if it would not."""
         self.minor = minor
@@ -80,14 +80,20 @@ class Scope:
 def check_list(
     scope: Scope, items: list[Any] | None, limit: int, rule: Callable[[Any, Path], None], path: Path
 ) -> bool:
-    """Apply a rule to each item, unless there are too many; whether the items were looked at."""
+    """Apply a rule to each item, unless there are too many; whether the items were looked at.
+
+    Releases before 1.35 look at the items in any case.
+    """
     if not items:
         return True
-    if 0 <= limit < len(items):
+    too_many = 0 <= limit < len(items)
+    if too_many and scope.minor >= 35:
         scope.errors.too_many(path, len(items), limit)
         return False
     for index, item in enumerate(items):
         rule(item, (*path, index))
+    if too_many:
+        scope.errors.too_many(path, len(items), limit)
     return True
 
 

@@ -28,10 +28,10 @@ def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None
     check_spec(scope, obj.get("spec", {}), old.get("spec", {}))
 
 
-def warnings(obj: dict[str, Any]) -> list[str]:
+def warnings(obj: dict[str, Any], minor: int) -> list[str]:
     """What the server says although it accepts the slice."""
     driver = obj.get("spec", {}).get("driver", "")
-    if driver != driver.lower():
+    if driver != driver.lower() and minor >= 35:
         shown = quote(driver)
         return [f"spec.driver: driver names should be lowercase; {shown} contains uppercase characters"]
     return []
