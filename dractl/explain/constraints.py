@@ -1,0 +1,131 @@
+"""Constraints as groups: the values of an attribute, and how many usable devices of each request carry each value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dractl.explain.judge import Ask
+from dractl.explain.survey import Candidate, NodeFacts
+from dractl.explain.terms import attribute_text
+from dractl.kube.objects import Device, DeviceAttribute, DeviceConstraint, ResourceClaim
+
+Value = tuple[str, object]
+"""Kind and value of an attribute: values of different kinds are never equal."""
+
+
+@dataclass(slots=True, eq=False)
+class Rule:
+    """One constraint of one claim and the asks that it binds (their indices)."""
+
+    claim: ResourceClaim
+    index: int
+    constraint: DeviceConstraint
+    asks: list[int]
+
+    @property
+    def attribute(self) -> str:
+        """The fully qualified attribute name."""
+        return self.constraint.match_attribute or self.constraint.distinct_attribute or ""
+
+    @property
+    def distinct(self) -> bool:
+        """Whether values have to differ instead of being equal; matchAttribute goes first where both are set."""
+        return not self.constraint.match_attribute
+
+
+@dataclass(slots=True)
+class NodeGroups:
+    """A constraint on one node: the usable devices of each ask by value, and those without the attribute."""
+
+    values: dict[Value, dict[int, list[Candidate]]] = field(default_factory=dict)
+    missing: dict[int, int] = field(default_factory=dict)
+
+
+def rules_of(asks: Sequence[Ask]) -> list[Rule]:
+    """The constraints of all claims, each with the asks that it binds."""
+    out = []
+    claims = {id(ask.claim): ask.claim for ask in asks}
+    for claim in claims.values():
+        for index, constraint in enumerate(claim.spec.constraints):
+            bound = [
+                number for number, ask in enumerate(asks) if ask.claim is claim and binds(constraint, ask)
+            ]
+            out.append(Rule(claim, index, constraint, bound))
+    return out
+
+
+def binds(constraint: DeviceConstraint, ask: Ask) -> bool:
+    """Whether a constraint is about a request or alternative; without a list of requests it is about all."""
+    return not constraint.requests or ask.name in constraint.requests or ask.request.name in constraint.requests
+
+
+def attribute_of(driver: str, device: Device, name: str) -> DeviceAttribute | None:
+    """The attribute that a constraint reads: under its full name, or under the bare one in the driver's own domain."""
+    found = device.attributes.get(name)
+    if found is None:
+        domain, _, bare = name.partition("/")
+        if domain == driver:
+            found = device.attributes.get(bare)
+    return found
+
+
+def values_of(attribute: DeviceAttribute, lists: bool) -> list[Value]:
+    """The values that count in a constraint: one, or each element of a list where lists are compared."""
+    if isinstance(attribute.value, tuple):
+        kind = attribute.kind.removesuffix("s")
+        return [(kind, one) for one in attribute.value] if lists else []
+    return [(attribute.kind, attribute.value)]
+
+
+def groups_on(rule: Rule, facts: NodeFacts, lists: bool = False) -> NodeGroups:
+    """The usable devices of a node by value of the constraint's attribute."""
+    out = NodeGroups()
+    for index in rule.asks:
+        for candidate in facts.asks[index].usable:
+            attribute = attribute_of(candidate.id.driver, candidate.device, rule.attribute)
+            values = values_of(attribute, lists) if attribute is not None else []
+            if not values:
+                out.missing[index] = out.missing.get(index, 0) + 1
+            for value in values:
+                out.values.setdefault(value, {}).setdefault(index, []).append(candidate)
+    return out
+
+
+def satisfiable(rule: Rule, asks: Sequence[Ask], groups: NodeGroups) -> bool:
+    """Whether the constraint alone could be kept on a node, given that every ask has enough usable devices there."""
+    units = _units(rule, asks)
+    if rule.distinct:
+        needed = sum(min(asks[index].count for index in unit) for unit in units)
+        return len(groups.values) >= needed
+    if any(asks[index].all for unit in units for index in unit):
+        return len(groups.values) == 1 and not groups.missing
+    return any(_holds(units, asks, by_ask) for by_ask in groups.values.values())
+
+
+def _holds(units: list[list[int]], asks: Sequence[Ask], by_ask: dict[int, list[Candidate]]) -> bool:
+    """Whether one value has enough devices for every request; requests that compete for a device need one each."""
+    together: set[object] = set()
+    needed = 0
+    for unit in units:
+        if not any(len(by_ask.get(index, ())) >= asks[index].count for index in unit):
+            return False
+        needed += min(asks[index].count for index in unit)
+        together |= {one.id for index in unit for one in by_ask.get(index, ())}
+    shared = any(
+        one.device.allow_multiple_allocations for found in by_ask.values() for one in found
+    )
+    return shared or len(together) >= needed
+
+
+def _units(rule: Rule, asks: Sequence[Ask]) -> list[list[int]]:
+    """The bound asks by request: alternatives of one request are one unit."""
+    units: dict[tuple[int, str], list[int]] = {}
+    for index in rule.asks:
+        units.setdefault((id(asks[index].claim), asks[index].request.name), []).append(index)
+    return list(units.values())
+
+
+def value_text(value: Value) -> str:
+    """A value for people."""
+    return attribute_text(value[1])

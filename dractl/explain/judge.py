@@ -1,0 +1,335 @@
+"""How one device fares with one request, taken by itself: which checks refuse it, with the values.
+
+This is a statement about the state of the cluster, not about the search: a device is "usable" for a request if all of
+its own checks let it pass (class, selectors, capacity, taints, in use, counters). What devices do to each other
+(constraints, counts, two requests wanting one device) is looked at node by node in ``nodes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+
+from dractl.allocator.capacity import CapacityError, CapacityRules, CapacityShort, SchedulerPanic
+from dractl.allocator.profile import Profile
+from dractl.allocator.taints import tolerates
+from dractl.cel.selector import Outcome, Selector, compile_selector
+from dractl.explain.room import Room, Shortage
+from dractl.explain.terms import Term, terms_of, value_text
+from dractl.inventory import DeviceId, Holder, Inventory
+from dractl.kube.objects import ClaimRequest, Device, DeviceClass, DeviceRequest, DeviceTaint, ResourceClaim
+from dractl.kube.quantity import Quantity
+
+CLASS = "class-selector"
+REQUEST = "request-selector"
+ERROR = "selector-error"
+UNDEFINED = "capacity-undefined"
+INSUFFICIENT = "capacity-insufficient"
+TAINTED = "tainted"
+IN_USE = "in-use"
+COUNTERS = "counters-insufficient"
+ATTRIBUTE_MISSING = "constraint-attribute-missing"
+MISMATCH = "constraint-mismatch"
+BINDING_OFF = "binding-conditions-off"
+
+SELECTION = (CLASS, REQUEST, ERROR, BINDING_OFF)
+"""Refusals that no other claim's end can change: the device is not what is asked for."""
+
+
+@dataclass(slots=True, eq=False)
+class Ask:
+    """One thing asked for: an exact request, or one alternative of a firstAvailable list.
+
+    ``label`` names it for people; in an explanation of several claims it starts with the claim's name.
+    """
+
+    claim: ResourceClaim
+    request: ClaimRequest
+    spec: DeviceRequest
+    name: str
+    label: str
+    device_class: DeviceClass | None
+
+    @property
+    def all(self) -> bool:
+        """Whether all matching devices are asked for."""
+        return self.spec.allocation_mode == "All"
+
+    @property
+    def count(self) -> int:
+        """How many devices are needed at least; one for All."""
+        return 1 if self.all else max(1, self.spec.count)
+
+    @property
+    def admin(self) -> bool:
+        """Whether admin access is asked for, which ignores that devices are in use."""
+        return bool(self.spec.admin_access)
+
+
+def asks_of(inventory: Inventory, claims: Iterable[ResourceClaim]) -> list[Ask]:
+    """Everything that claims ask for, in order."""
+    claims = list(claims)
+    out = []
+    for claim in claims:
+        prefix = f"{claim.meta.name}: " if len(claims) > 1 else ""
+        for request in claim.spec.requests:
+            alternatives = [request.exactly] if request.exactly else request.first_available
+            for spec in alternatives:
+                name = request.name if request.exactly else f"{request.name}/{spec.name}"
+                out.append(
+                    Ask(claim, request, spec, name, prefix + name, inventory.classes.get(spec.device_class_name))
+                )
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A term of a selector that refuses a device: it is false, or fails with an error.
+
+    ``missing`` is the (domain, name) that the device lacks where that is the error; ``has`` is the device's value.
+    """
+
+    of_class: bool
+    index: int
+    term: Term
+    error: str | None = None
+    missing: tuple[str, str] | None = None
+    has: str | None = None
+
+    @property
+    def text(self) -> str:
+        """``gpu.nvidia.com/memory is 40Gi, asked for >= 80Gi``."""
+        if self.missing is not None:
+            return f"no {'/'.join(self.missing)}"
+        if self.error is not None:
+            return self.error
+        if self.term.field is None:
+            return f"not true: {self.term.source}"
+        if self.has is None:
+            return f"no {self.term.field}, asked for {self.term.asked}"
+        return f"{self.term.field} is {self.has}, asked for {self.term.asked}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the selectors of class and request say of a device. ``code`` is None if they let it pass."""
+
+    code: str | None
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(slots=True)
+class Judgement:
+    """All checks of a device for a request. ``codes`` are the refusals that hold, in order of the funnel."""
+
+    selection: Selection
+    codes: tuple[str, ...] = ()
+    taints: tuple[DeviceTaint, ...] = ()
+    holders: tuple[Holder, ...] = ()
+    shortages: tuple[Shortage, ...] = ()
+    short: CapacityShort | None = None
+
+    @property
+    def code(self) -> str | None:
+        """The first refusal, or None for a usable device."""
+        return self.codes[0] if self.codes else None
+
+    @property
+    def selected(self) -> bool:
+        """Whether class and selectors let the device pass."""
+        return self.selection.code is None
+
+    @property
+    def text(self) -> str:
+        """Why the device is refused, with values; empty for a usable one."""
+        return "; ".join(self.texts())
+
+    def texts(self) -> list[str]:
+        """One predicate for each refusal (``is in use by ml/a``); for a selector what is false."""
+        out = []
+        for code in self.codes:
+            if code in SELECTION:
+                out.append(", ".join(fault.text for fault in self.selection.faults) or code)
+            elif code in (UNDEFINED, INSUFFICIENT):
+                out.append(short_text(self.short) if self.short else code)
+            elif code == TAINTED:
+                out.append("is tainted " + ", ".join(device_taint_text(taint) for taint in self.taints))
+            elif code == IN_USE:
+                names = [f"{holder.claim.meta.namespace}/{holder.claim.meta.name}" for holder in self.holders]
+                out.append("is in use by " + ", ".join(dict.fromkeys(names)))
+            elif code == COUNTERS:
+                out.append("lacks counters: " + ", ".join(one.text for one in self.shortages))
+        return out
+
+
+@dataclass(slots=True)
+class _Program:
+    """The compiled selectors of an ask, whole and taken apart."""
+
+    whole: list[tuple[bool, int, Selector]]
+    terms: list[tuple[bool, int, Term, Selector]]
+
+
+@dataclass(slots=True)
+class Judge:
+    """Judges devices for the asks of an explanation; selectors are evaluated once for devices that are alike."""
+
+    inventory: Inventory
+    profile: Profile
+    room: Room = field(init=False)
+    _capacity_rules: CapacityRules = field(init=False)
+    _programs: dict[int, _Program] = field(default_factory=dict)
+    _selections: dict[tuple[int, Hashable], Selection] = field(default_factory=dict)
+    _refused: dict[int, Judgement] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.room = Room(self.inventory)
+        self._capacity_rules = CapacityRules(self.profile)
+
+    def judge(self, ask: Ask, device_id: DeviceId, device: Device, taints: Iterable[DeviceTaint]) -> Judgement:
+        """All checks of one device. ``taints`` are the ones that count, with those of rules."""
+        selection = self.selection(ask, device_id.driver, device)
+        if selection.code is not None:
+            # devices that are alike share one judgement
+            shared = self._refused.get(id(selection))
+            if shared is None:
+                shared = self._refused[id(selection)] = Judgement(selection, (selection.code,))
+            return shared
+        out = Judgement(selection)
+        codes: list[str] = []
+        out.short = self._capacity(ask, device_id, device)
+        if out.short is not None:
+            codes.append(out.short.code)
+            out.holders = tuple(self.room.shares.get(device_id, ()))
+        if self.profile.features.device_taints:
+            out.taints = tuple(taint for taint in taints if not self._tolerated(ask, taint))
+            if out.taints:
+                codes.append(TAINTED)
+        if not ask.admin and device_id in self.room.exclusive:
+            out.holders = tuple(self.room.exclusive[device_id])
+            codes.append(IN_USE)
+        elif device.consumes_counters and not self.room.shares.get(device_id):
+            out.shortages = tuple(self.room.shortages(device_id, device))
+            if out.shortages:
+                codes.append(COUNTERS)
+        out.codes = tuple(codes)
+        return out
+
+    def selection(self, ask: Ask, driver: str, device: Device) -> Selection:
+        """What the selectors say of a device."""
+        program = self._program(ask)
+        key = (id(ask), tuple(selector.projection(driver, device) for _, _, selector in program.whole))
+        found = self._selections.get(key)
+        if found is None:
+            found = self._selections[key] = self._select(program, driver, device)
+        return found
+
+    def _select(self, program: _Program, driver: str, device: Device) -> Selection:
+        for of_class, index, selector in program.whole:
+            if selector.error is not None:
+                whole = Term(selector.expression)
+                return Selection(ERROR, (Fault(of_class, index, whole, f"does not compile: {selector.error}"),))
+            outcome = selector.evaluate(driver, device)
+            if outcome.match and outcome.error is None:
+                continue
+            faults = tuple(self._faults(program, of_class, index, driver, device, outcome))
+            if outcome.error is not None:
+                return Selection(ERROR, faults)
+            return Selection(CLASS if of_class else REQUEST, faults)
+        return Selection(None)
+
+    def _faults(
+        self, program: _Program, of_class: bool, index: int, driver: str, device: Device, outcome: Outcome
+    ) -> Iterable[Fault]:
+        """The terms that are to blame: the false ones of a refusal, those that fail of an error."""
+        found = []
+        for in_class, number, term, selector in program.terms:
+            if (in_class, number) != (of_class, index):
+                continue
+            result = selector.evaluate(driver, device) if selector.error is None else Outcome(True)
+            has = value_text(driver, device, term.field) if term.field else None
+            if result.error is not None and outcome.error is not None:
+                found.append(Fault(of_class, index, term, result.error, result.missing, has))
+            elif result.error is None and not result.match and outcome.error is None:
+                found.append(Fault(of_class, index, term, has=has))
+        if found:
+            return found
+        whole = Term(next(one.expression for flag, number, one in program.whole if (flag, number) == (of_class, index)))
+        return [Fault(of_class, index, whole, outcome.error, outcome.missing)]
+
+    def failing_terms(self, ask: Ask, driver: str, device: Device) -> list[Fault]:
+        """All terms of class and request that a device does not pass, those of later selectors included."""
+        program = self._program(ask)
+        out = []
+        for of_class, index, term, selector in program.terms:
+            if selector.error is not None:
+                continue
+            result = selector.evaluate(driver, device)
+            if result.match and result.error is None:
+                continue
+            has = value_text(driver, device, term.field) if term.field else None
+            out.append(Fault(of_class, index, term, result.error, result.missing, has))
+        return out
+
+    def expressions(self, ask: Ask) -> list[tuple[bool, int, Selector]]:
+        """The selectors of an ask: whether it is the class's, its index, and the compiled selector."""
+        return self._program(ask).whole
+
+    def terms(self, ask: Ask) -> list[tuple[bool, int, Term]]:
+        """The terms of an ask's selectors: whether of the class, index of the selector, term."""
+        return [(of_class, index, term) for of_class, index, term, _ in self._program(ask).terms]
+
+    def _program(self, ask: Ask) -> _Program:
+        program = self._programs.get(id(ask))
+        if program is None:
+            program = self._programs[id(ask)] = self._compile(ask)
+        return program
+
+    def _compile(self, ask: Ask) -> _Program:
+        environment = self.profile.environment()
+        whole: list[tuple[bool, int, Selector]] = []
+        terms: list[tuple[bool, int, Term, Selector]] = []
+        lists = [(True, ask.device_class.selectors if ask.device_class else []), (False, ask.spec.selectors)]
+        for of_class, selectors in lists:
+            for index, one in enumerate(selectors):
+                if one.cel is None:
+                    continue
+                whole.append((of_class, index, compile_selector(one.cel, environment)))
+                terms.extend(
+                    (of_class, index, term, compile_selector(term.source, environment)) for term in terms_of(one.cel)
+                )
+        return _Program(whole, terms)
+
+    def _capacity(self, ask: Ask, device_id: DeviceId, device: Device) -> CapacityShort | None:
+        if not self.profile.features.consumable_capacity:
+            return None
+        taken = {name: amount.nano for name, amount in self.room.consumed(device_id).items()}
+        try:
+            return self._capacity_rules.shortage(ask.spec.capacity, device.capacity, taken)
+        except (CapacityError, SchedulerPanic) as error:
+            return CapacityShort(str(error), INSUFFICIENT)
+
+    def _tolerated(self, ask: Ask, taint: DeviceTaint) -> bool:
+        if taint.effect not in ("NoSchedule", "NoExecute"):
+            return True
+        return any(tolerates(one, taint) for one in ask.spec.tolerations)
+
+
+def device_taint_text(taint: DeviceTaint) -> str:
+    """A device taint as ``key=value:Effect``, with the rule that it came from."""
+    text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+    return f"{text} (DeviceTaintRule {taint.rule})" if taint.rule else text
+
+
+def short_text(short: CapacityShort) -> str:
+    """Why a device's capacity does not do, as a predicate with the amounts."""
+    if short.code == UNDEFINED:
+        return f"has no capacity {short.name} ({short.wanted} asked for)"
+    if short.wanted is None or short.has is None:
+        return short.name
+    if short.by_policy:
+        return f"does not allow to take {short.wanted} of {short.name} (its policy)"
+    if short.taken:
+        left = Quantity(short.has.nano - short.taken, short.has.notation)
+        return f"has {left} of {short.has} {short.name} left ({short.wanted} asked for)"
+    return f"has {short.has} {short.name} ({short.wanted} asked for)"

@@ -1,0 +1,286 @@
+"""Sentences about one request on a set of nodes: what there is, what matches, what is free. Each is true by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dractl.explain.holders import holders_of
+from dractl.explain.judge import Ask, device_taint_text
+from dractl.explain.nearest import (
+    Misses,
+    TermTally,
+    device_names,
+    misses_of,
+    readable,
+    related,
+)
+from dractl.explain.nodes import drivers_of
+from dractl.explain.survey import Candidate, Survey
+from dractl.explain.terms import Term
+from dractl.explain.words import listing, natural, noun_for, plural, ranges
+from dractl.inventory import DeviceId
+
+_FEW_DEVICES = 4
+"""Up to so many devices are named one by one."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """What one ask finds on some nodes: every device once, and the largest numbers on one node."""
+
+    survey: Survey
+    index: int
+    nodes: list[str]
+    in_class: int = 0
+    matched: dict[DeviceId, Candidate] = field(default_factory=dict)
+    most_matched: tuple[int, str] = (0, "")
+    most_usable: tuple[int, str] = (0, "")
+    failing: int = 0
+
+    @property
+    def ask(self) -> Ask:
+        """The ask."""
+        return self.survey.asks[self.index]
+
+    @property
+    def usable(self) -> int:
+        """Devices that could be taken."""
+        return sum(1 for one in self.matched.values() if one.judgement.code is None)
+
+    @property
+    def codes(self) -> Counter[str]:
+        """First refusals of the matching devices."""
+        return Counter(one.judgement.code for one in self.matched.values() if one.judgement.code)
+
+
+def scope_of(survey: Survey, index: int, nodes: Iterable[str]) -> Scope:
+    """Take together what an ask finds on some nodes."""
+    scope = Scope(survey, index, sorted(nodes, key=natural))
+    classed: set[DeviceId] = set()
+    for name in scope.nodes:
+        found = survey.nodes[name].asks[index]
+        for candidate in found.matched:
+            scope.matched.setdefault(candidate.id, candidate)
+        scope.failing += found.failing
+        scope.most_matched = _more(scope.most_matched, len(found.matched), name)
+        scope.most_usable = _more(scope.most_usable, len(found.usable), name)
+    nodes_in = set(scope.nodes)
+    for device, judgement in survey.judgements[index].items():
+        of_class = judgement.code != "class-selector" and not (
+            judgement.code == "selector-error" and judgement.selection.faults[0].of_class
+        )
+        if of_class and nodes_in.intersection(survey.nodes_of_device.get(device, ())):
+            classed.add(device)
+    scope.in_class = len(classed)
+    return scope
+
+
+def _more(best: tuple[int, str], number: int, name: str) -> tuple[int, str]:
+    return (number, name) if number > best[0] else best
+
+
+def noun(ask: Ask) -> str:
+    """What the devices of an ask are called."""
+    return noun_for(ask.spec.device_class_name)
+
+
+def place(survey: Survey, nodes: Sequence[str], allowed: bool) -> str:
+    """``on h100-1``, ``on the 3 nodes that the pod may use``, or nothing where all nodes are meant."""
+    if len(nodes) == len(survey.nodes):
+        return ""
+    if len(nodes) <= 3:
+        return f" on {ranges(nodes)}"
+    return f" on the {len(nodes)} nodes that the pod may use" if allowed else f" on {ranges(nodes)}"
+
+
+# --- nothing of the class -------------------------------------------------------------------------------------------
+
+
+def nothing_published(scope: Scope, where: str) -> str:
+    """No device of the class is there."""
+    ask = scope.ask
+    drivers = sorted(drivers_of(scope.survey, scope.index))
+    elsewhere = [name for name in scope.survey.nodes if name not in scope.nodes]
+    if len(drivers) == 1 and not any(key.driver == drivers[0] for key in scope.survey.inventory.pools):
+        return (
+            f"no ResourceSlice of driver {drivers[0]} exists on any node, so class {ask.spec.device_class_name} of "
+            f"request {ask.label} selects nothing"
+        )
+    text = f"no device of class {ask.spec.device_class_name} is published{where} (request {ask.label})"
+    if where and elsewhere:
+        other = scope_of(scope.survey, scope.index, elsewhere)
+        if other.in_class:
+            text += f"; elsewhere there are {other.in_class:,}"
+    return text
+
+
+# --- nothing matches ------------------------------------------------------------------------------------------------
+
+
+def nothing_matches(scope: Scope, where: str) -> str:
+    """No device of the class passes the selectors: which term is to blame, and what the devices have."""
+    ask = scope.ask
+    misses = misses_of(scope.survey, scope.index, scope.nodes)
+    total = misses.total or scope.in_class
+    name = noun(ask)
+    head = f"no {name}{where} matches request {ask.label}"
+    culprits = misses.culprits()
+    if culprits:
+        blamed = [blame(one, total, name) for one in culprits]
+        return f"{head}: {listing(blamed, 3)}"
+    if misses.groups:
+        closest = misses.groups[0]
+        told = listing([fault.text for fault in closest.faults], 3)
+        return (
+            f"{head}: every condition is true of some of the {total:,} {plural(total, name)}, but of none all are; "
+            f"{device_names(closest.devices, 3)} {'comes' if len(closest.devices) == 1 else 'come'} closest ({told})"
+        )
+    return head
+
+
+def blame(tally: TermTally, total: int, name: str) -> str:
+    """``productName == 'A100' is true of none of the 72 GPUs (they have ...)``."""
+    term = tally.term
+    values = [(value, number) for value, number in tally.values.most_common() if value is not None]
+    lacking = tally.values.get(None, 0)
+    if total == 1:
+        has = f"has {_value(values[0][0])}" if values else f"has no {term.field}"
+        return f"the only one {has}, asked for {term.asked if term.field else term.source} ({term.field or 'selector'})"
+    text = f"{term.text} is true of none of the {total:,} {plural(total, name)}"
+    if not values:
+        return f"{text} ({'they do not publish it' if lacking else 'each fails it'})" if term.field else text
+    shown = [f"{_value(value)} ({number:,})" if len(values) > 1 else _value(value) for value, number in values[:4]]
+    more = f" and {len(values) - 4} other values" if len(values) > 4 else ""
+    text += f" (they have {', '.join(shown)}{more}"
+    return text + (f"; {lacking:,} do not publish it)" if lacking else ")")
+
+
+def _value(value: str) -> str:
+    shown = readable(value)
+    return shown if shown != value or not any(char == " " for char in value) else f"'{value}'"
+
+
+def correction(tally: TermTally) -> str | None:
+    """How a term that is true nowhere could be written so that it is true somewhere; None where nothing looks alike."""
+    term = tally.term
+    values = [value for value in tally.values if value is not None]
+    if term.field is None or not term.wanted:
+        return None
+    if term.operator in (">=", ">") and term.typed == "quantity":
+        return None
+    alike = [value for value in values if any(related(word, value) for word in term.wanted)]
+    if term.operator in ("==", "in", "containing", "starting with", "matching") and alike:
+        quoted = [f"'{value}'" for value in sorted(alike)]
+        return f"write {term.field} as published: {listing(quoted, 4, 'or')}"
+    return None
+
+
+def sorted_values(tally: TermTally) -> list[str]:
+    """The values that devices have for a term, most frequent first."""
+    return [value for value, _ in tally.values.most_common() if value is not None]
+
+
+# --- too few --------------------------------------------------------------------------------------------------------
+
+
+def too_few(scope: Scope, where: str) -> str:
+    """No node has as many matching devices as are asked for, free or not."""
+    ask = scope.ask
+    most, name = scope.most_matched
+    need = f"{ask.count:,} {plural(ask.count, noun(ask))}"
+    also = [one for one in scope.nodes if len(scope.survey.nodes[one].asks[scope.index].matched) == most]
+    if most == 0:
+        return nothing_matches(scope, where)
+    owner = f"node {name}" if len(also) == 1 else f"{len(also)} nodes"
+    return (
+        f"request {ask.label} needs {need} on one node, and no node{_that(where)} has more than {most:,} that "
+        f"{'matches' if most == 1 else 'match'}, free or not ({owner} {'has' if len(also) == 1 else 'have'} {most:,})"
+    )
+
+
+def _that(where: str) -> str:
+    return " that the pod may use" if where else ""
+
+
+# --- taken ----------------------------------------------------------------------------------------------------------
+
+
+def not_available(scope: Scope, where: str) -> str:
+    """Devices match, but not enough of them can be taken: in use, tainted, counters or amounts used up."""
+    ask, name = scope.ask, noun(scope.ask)
+    matched = sorted(scope.matched.values(), key=lambda one: natural(str(one.id)))
+    total, free = len(matched), scope.usable
+    if ask.all:
+        return _not_all(scope, where)
+    if ask.count > 1:
+        most, at = scope.most_usable
+        free_text = f"the most is {most:,} on {at}" if most else "none is free"
+        return (
+            f"request {ask.label} needs {ask.count:,} {plural(ask.count, name)} on one node, and no node{_that(where)} "
+            f"has that many left: {free_text}; of {total:,} that match {where.strip() + ' ' if where else ''}"
+            f"{code_counts(scope.codes)}" + (f", {free:,} {plural(free, 'is')} free" if free else "")
+        )
+    if total <= _FEW_DEVICES:
+        parts = [f"{short_name(one.id)} {one.judgement.text}" for one in matched]
+        subject = f"the only {name} that matches" if total == 1 else f"the {total} {plural(total, name)} that match"
+        return f"{subject} request {ask.label}{where} cannot be taken: {listing(parts, 4)}"
+    codes = scope.codes
+    if set(codes) == {"in-use"}:
+        held = holders_of(scope.survey, [scope.index], scope.nodes)
+        who = listing([one.name for one in held], 4)
+        return f"all {total:,} {plural(total, name)} that match request {ask.label}{where} are in use, by {who}"
+    subject = f"none of the {total:,} {plural(total, name)} that match request {ask.label}{where}"
+    return f"{subject} can be taken: {code_counts(codes)}"
+
+
+def _not_all(scope: Scope, where: str) -> str:
+    """allocationMode All: every matching device of a node has to be usable."""
+    ask, name = scope.ask, noun(scope.ask)
+    taken = [one for one in scope.matched.values() if one.judgement.code is not None]
+    shown = listing([f"{short_name(one.id)} {one.judgement.text}" for one in taken], 3)
+    return (
+        f"request {ask.label} asks for all {plural(2, name)} of a node that match, and on no node{_that(where)} are "
+        f"all of them free: {shown}"
+    )
+
+
+_CODE_WORDS = {
+    "in-use": "in use",
+    "tainted": "tainted",
+    "counters-insufficient": "without counters left",
+    "capacity-insufficient": "without enough capacity",
+    "capacity-undefined": "without that capacity",
+    "constraint-attribute-missing": "without the attribute of a constraint",
+}
+
+
+def code_counts(codes: Counter[str]) -> str:
+    """``24 are in use, 8 are tainted``."""
+    parts = [
+        f"{number:,} {plural(number, 'is')} {_CODE_WORDS.get(code, code)}" for code, number in codes.most_common()
+    ]
+    return listing(parts, 6) or "none is left"
+
+
+def taints_of(scope: Scope) -> list[str]:
+    """The taints that keep otherwise usable devices from the ask."""
+    return list(
+        dict.fromkeys(
+            device_taint_text(taint)
+            for one in scope.matched.values()
+            if one.judgement.codes == ("tainted",)
+            for taint in one.judgement.taints
+        )
+    )
+
+
+def short_name(device: DeviceId) -> str:
+    """``pool/device``: the driver is known from the request."""
+    return f"{device.pool}/{device.device}"
+
+
+def term_holds_somewhere(misses: Misses, term: Term) -> bool:
+    """Whether a term is true of at least one device of the class."""
+    return any(one.term is term and one.false + one.errors < misses.total for one in misses.tallies)
