@@ -148,10 +148,13 @@ def taint_text(taint: TaintRow) -> str:
 
 
 def rule_matches(rule: DeviceTaintRule, key: DeviceId) -> bool:
-    """Whether a taint rule's selector fits a device. A rule without a selector fits none, as its API says."""
+    """Whether a taint rule's selector fits a device.
+
+    A rule without a selector fits all, as kube-scheduler takes it (its API says: none).
+    """
     selector = rule.selector
     if selector is None:
-        return False
+        return True
     return (
         selector.driver in (None, key.driver)
         and selector.pool in (None, key.pool)

@@ -81,7 +81,7 @@ def test_taints(effect, state):
         (DeviceTaintSelector(driver="drv"), ["a", "b"]),
         (DeviceTaintSelector(driver="other"), []),
         (DeviceTaintSelector(pool="p", device="b"), ["b"]),
-        (None, []),
+        (None, ["a", "b"]),
     ],
 )
 def test_taint_rules_fit_by_driver_pool_and_device(selector, tainted):

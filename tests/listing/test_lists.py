@@ -266,5 +266,5 @@ def test_classes_count_the_devices_they_take(dractl):
     counts = {item["name"]: item["devices"] for item in items}
     assert counts["gpu.nvidia.com"] == 80
     assert counts["mig.nvidia.com"] == 84
-    assert counts["rdma.dra.net"] == 48
+    assert counts["rdma.dra.net"] == 42
     assert all(item["errors"] == [] for item in items)
