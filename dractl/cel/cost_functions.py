@@ -315,9 +315,10 @@ def _kubernetes_equality(target: Operand | None, args: Sequence[Operand], env: E
     return None
 
 
-_CONSTANT_EQUALITY = ("kubernetes.Quantity", "kubernetes.Semver") + tuple(
-    f"kubernetes.authorization.{name}"
-    for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+_CONSTANT_EQUALITY = frozenset(
+    {"kubernetes.Quantity", "kubernetes.Semver"}
+    | {f"kubernetes.authorization.{name}" for name in ("Authorizer", "PathCheck", "GroupCheck")}
+    | {f"kubernetes.authorization.{name}" for name in ("ResourceCheck", "Decision")}
 )
 
 

@@ -20,7 +20,9 @@ class Source:
         self.line_starts = [0, *(index + 1 for index, char in enumerate(text) if char == "\n")]
 
     def location(self, offset: int) -> tuple[int, int]:
-        """Line (from 1) and column (from 0) of an offset in code points."""
+        """Line (from 1) and column (from 0) of an offset in code points; in an empty text the column is -1 (sic)."""
+        if not self.text:
+            return 1, -1
         if "\n" not in self.text:
             return 1, offset
         low, high = 0, len(self.line_starts)
