@@ -25,7 +25,7 @@ _QUANTITY_METHODS = ("isGreaterThan", "isLessThan", "compareTo", "add", "sub")
 
 def compile_faults(expression: str, message: str, path: Path, environment: Environment) -> list[Fault]:
     """The faults in the API server's answer to an expression that does not compile, one for each error."""
-    found = [match for match in _ERROR.finditer(message)]
+    found = list(_ERROR.finditer(message))
     if not found:
         text = message.partition("compilation failed: ")[2] or message
         return [Fault(rules.CEL_COMPILE, f"the expression does not compile: {first_line(text)}", path, server=message)]
@@ -38,9 +38,7 @@ def compile_faults(expression: str, message: str, path: Path, environment: Envir
         where = f"{match[1]}:{match[2]}" if "\n" in expression else match[2]
         server = first_line(match[0]) if len(found) > 1 else message
         place = {"expressionPosition": where}
-        faults.append(
-            Fault(rules.CEL_COMPILE, sentence, path, offset=offset, hint=hint, server=server, evidence=place)
-        )
+        faults.append(Fault(rules.CEL_COMPILE, sentence, path, offset=offset, hint=hint, server=server, evidence=place))
     return faults
 
 
@@ -85,9 +83,7 @@ def _explain(text: str, expression: str, tree: Ast | None, offset: int) -> tuple
     return f"the expression does not compile: {text}", ""
 
 
-def _no_overload(
-    function: str, applied: str, expression: str, tree: Ast | None, offset: int
-) -> tuple[str, str]:
+def _no_overload(function: str, applied: str, expression: str, tree: Ast | None, offset: int) -> tuple[str, str]:
     shown = _types(applied)
     node = _call_at(tree, function, offset)
     if function in _COMPARISONS:
@@ -189,7 +185,9 @@ def cost_fault(expression: str, message: str, path: Path, environment: Environme
     if dear:
         sentence += f"; {dear}"
     proposals = [p for p in dict.fromkeys(_cheaper(tree)) if _within_limit(p, environment)] if tree else []
-    hint = "cheaper: " + "   or   ".join(proposals) if proposals else "take work out of the loops, or compare with whole values"
+    hint = "take work out of the loops, or compare with whole values"
+    if proposals:
+        hint = "cheaper: " + "   or   ".join(proposals)
     return Fault(
         rules.CEL_COST,
         sentence,

@@ -193,8 +193,8 @@ def _not_served(found: Standing, settings: Settings, source: str) -> list[Fault]
         wants.append(f"--feature-gates={missing_gate}=true")
     message = (
         f"Kubernetes {settings.version} knows {name} {found.kind} but does not serve it unless its API server runs "
-        f"with {' and '.join(wants)}; by default kubectl and Helm answer: no matches for kind \"{found.kind}\" in version "
-        f'"{name}"'
+        f"with {' and '.join(wants)}; by default kubectl and Helm answer: no matches for kind "
+        f'"{found.kind}" in version "{name}"'
     )
     default = newest_version(found.kind, settings.release)
     instead = served_by_default(default, found.kind, settings.release)

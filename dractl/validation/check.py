@@ -1,0 +1,194 @@
+"""One object of a manifest: its version, the API server's verdict, advice, and its part in the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dractl.rules import advice as advice_rules
+from dractl.rules import manifests as rules
+from dractl.rules.finding import Severity
+from dractl.validation import facts as collected
+from dractl.validation import server, versions
+from dractl.validation.advice import advice
+from dractl.validation.model import Fault, Json, Path, group_of, mapping, pod_views, text
+from dractl.validation.plugins import plugin_faults
+from dractl.validation.settings import GROUP, Settings
+
+ACCEPTED = "accepted"
+WARNED = "accepted-with-warning"
+REJECTED = "rejected"
+PASSED_OVER = "passed-over"
+
+_TEMPLATE_FIELDS = ("resourceClaims", "claims")
+
+
+@dataclass(slots=True)
+class Checked:
+    """What is to be said of one object."""
+
+    kind: str = ""
+    api_version: str = ""
+    namespace: str = ""
+    name: str = ""
+    verdict: str = ACCEPTED
+    faults: list[Fault] = field(default_factory=list)
+    facts: collected.Facts | None = None
+    stored: Json | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def check_object(
+    value: Any,
+    settings: Settings,
+    *,
+    old: Json | None = None,
+    repeated: frozenset[Path] = frozenset(),
+    source: str = "FILE",
+    lenient_about_kind: bool = False,
+) -> Checked:
+    """Check one object.
+
+    Args:
+        value: the object as read.
+        settings: the server that is assumed.
+        old: the same object as it is in the cluster: the change is checked, too.
+        repeated: paths of keys that were written twice.
+        source: the name of its file, for the command lines in hints.
+        lenient_about_kind: pass over documents that are no objects at all (files found in a folder).
+    """
+    if not isinstance(value, dict):
+        return _not_an_object(value, lenient_about_kind)
+    kind, api_version = text(value.get("kind")), text(value.get("apiVersion"))
+    meta = mapping(value.get("metadata"))
+    checked = Checked(kind, api_version, text(meta.get("namespace")), text(meta.get("name")) or _generated(meta))
+    if not kind or not isinstance(value.get("kind"), str):
+        return _without_kind(checked, value, lenient_about_kind)
+    if group_of(api_version) == GROUP:
+        _check_group(checked, value, settings, old, repeated, source)
+    elif server.known_to_server(value) and _same_version(kind, api_version):
+        _judge(checked, value, settings, old, repeated)
+        _advise(checked, value, settings)
+    elif _is_core(kind, api_version) or pod_views(value):
+        _check_pods(checked, value, settings)
+        _advise(checked, value, settings)
+    else:
+        checked.verdict = PASSED_OVER
+    if checked.verdict == ACCEPTED and any(_counts(fault) for fault in checked.faults):
+        checked.verdict = WARNED
+    return checked
+
+
+def _counts(fault: Fault) -> bool:
+    return (fault.severity or fault.rule.severity).at_least(Severity.WARNING)
+
+
+def _generated(meta: Any) -> str:
+    prefix = text(meta.get("generateName"))
+    return f"{prefix}*" if prefix else ""
+
+
+def _not_an_object(value: Any, lenient: bool) -> Checked:
+    if lenient:
+        return Checked(verdict=PASSED_OVER)
+    what = "a list" if isinstance(value, list) else f"the text {str(value)[:40]!r}" if value else "nothing"
+    message = f"an object is a mapping with apiVersion and kind; this is {what}"
+    return Checked(verdict=REJECTED, faults=[Fault(rules.NOT_AN_OBJECT, message)])
+
+
+def _without_kind(checked: Checked, value: Json, lenient: bool) -> Checked:
+    """No kind: not Kubernetes at all, or a slip."""
+    if lenient and not ("metadata" in value and ("spec" in value or checked.api_version)):
+        checked.verdict = PASSED_OVER
+        return checked
+    checked.verdict = REJECTED
+    missing = "kind" if checked.api_version else "apiVersion and kind"
+    message = f"{missing} is missing: kubectl answers Object 'Kind' is missing"
+    if "kind" in value:
+        message = f"kind has to be a text, not {value['kind']!r}"
+    checked.faults.append(Fault(rules.NOT_AN_OBJECT, message, ("kind",) if "kind" in value else ()))
+    return checked
+
+
+def _same_version(kind: str, api_version: str) -> bool:
+    wanted = {"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1"}.get(kind, "apps/v1")
+    return api_version == wanted
+
+
+def _is_core(kind: str, api_version: str) -> bool:
+    return kind == "Namespace" and api_version == "v1"
+
+
+# --- resource.k8s.io ------------------------------------------------------------------------------------------------
+
+
+def _check_group(
+    checked: Checked, value: Json, settings: Settings, old: Json | None, repeated: frozenset[Path], source: str
+) -> None:
+    standing = versions.standing(value, settings)
+    faults = versions.version_faults(standing, settings, source)
+    checked.faults += faults
+    if any((fault.severity or fault.rule.severity) is Severity.ERROR for fault in faults):
+        checked.verdict = REJECTED
+    if standing.life is None:
+        return
+    if versions.is_old(standing.version):
+        checked.faults += versions.old_faults(value, standing)
+        return
+    if not server.known_to_server(value):
+        return
+    removed = standing.state != "present"
+    seen = settings if not removed else _at_release(settings, standing.release)
+    _judge(checked, value, seen, old, repeated)
+    if not removed:
+        _advise(checked, value, settings)
+
+
+def _at_release(settings: Settings, release: tuple[int, int]) -> Settings:
+    """The same assumptions for another release, with its alpha features on."""
+    from dractl.kube.gates import GATES
+
+    return Settings(release, dict.fromkeys(GATES, True), settings.runtime, settings.complete, settings.namespaces)
+
+
+def _judge(checked: Checked, value: Json, settings: Settings, old: Json | None, repeated: frozenset[Path]) -> None:
+    judgement = server.judge(value, settings, old, repeated)
+    checked.faults += judgement.faults
+    checked.warnings = judgement.warnings
+    checked.stored = judgement.stored
+    if not judgement.accepted:
+        checked.verdict = REJECTED
+
+
+def _advise(checked: Checked, value: Json, settings: Settings) -> None:
+    environment = server.environment_of(settings)
+    found = advice(value, settings, environment)
+    if any(fault.rule is rules.UNKNOWN_FIELD for fault in checked.faults):
+        # the requests are there, in a place where nobody reads them
+        found = [fault for fault in found if fault.rule is not advice_rules.EMPTY_CLAIM]
+    checked.faults += found
+    checked.faults += plugin_faults(value)
+    checked.facts = collected.collect(value, environment)
+
+
+# --- pod templates in kinds that are not known ------------------------------------------------------------------------
+
+
+def _check_pods(checked: Checked, value: Json, settings: Settings) -> None:
+    """The claim rules for every pod template of an object; the rest of it is another controller's business."""
+    for pod in pod_views(value):
+        stand_in = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "template", "labels": dict(pod.labels)},
+            "spec": pod.spec,
+        }
+        if not server.known_to_server(stand_in):
+            return
+        judgement = server.judge(stand_in, settings)
+        for fault in judgement.faults:
+            if fault.path[:1] == ("spec",) and any(step in _TEMPLATE_FIELDS for step in fault.path):
+                fault.path = (*pod.path, *fault.path[1:])
+                fault.also = tuple((*pod.path, *path[1:]) for path in fault.also)
+                checked.faults.append(fault)
+                checked.verdict = REJECTED
