@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 from dractl.kube import gates as feature_gates
-from dractl.validation import convert, gated
+from dractl.validation import convert, gated, pod_defaults
 from dractl.validation.errors import Cause, Path
 from dractl.validation.gotext import quote
 from dractl.validation.gotypes import DecodeAbort, DecodeProblem, DecodeState, TypeTable, table
-from dractl.validation.semantic import KINDS, meta
+from dractl.validation.semantic import KINDS, meta, pod
 from dractl.validation.semantic.scope import Scope
 
 Json = dict[str, Any]
@@ -55,6 +55,8 @@ class Request:
     duplicates: frozenset[Path] = frozenset()
     """Paths of keys that occur more than once in the text, which plain data cannot show."""
     now: str = NOW
+    admission: bool = True
+    """Whether the default admission plugins run, which add tolerations and a priority to pods."""
 
 
 DEFAULT_REQUEST = Request()
@@ -76,6 +78,8 @@ class Verdict:
     decoding: list[DecodeProblem] = field(default_factory=list)
     dropped: list[tuple[Path, str]] = field(default_factory=list)
     gate: str = ""
+    partial: bool = False
+    """Whether the kind has rules of the server that are not checked (pods and workloads)."""
     _stored: _Stored | None = None
 
     @property
@@ -156,7 +160,7 @@ def admit(
     if mismatch is not None:
         mismatch.warnings = warnings
         return mismatch
-    rules.defaults(api_version, kind, decoded, request.now)
+    rules.defaults(api_version, kind, decoded, request.now, types.minor)
     internal = convert.to_internal(api_version, kind, decoded)
     scope = Scope(types.minor, enabled, types, request.namespace_labels)
     before: Json | None = None
@@ -181,10 +185,15 @@ def admit(
         verdict = _invalid(api_version, kind, internal, scope.errors.causes)
         verdict.warnings = warnings
         verdict.dropped = places
+        verdict.partial = rules.partial
         return verdict
     warnings = warnings + rules.warnings(internal, types.minor)
+    if before is None and rules.partial:
+        warnings += pod.name_warnings(internal, kind)
+    if kind == "Pod" and before is None and request.admission:
+        pod_defaults.admit_pod(internal["spec"])
     stored = _Stored(api_version, kind, internal, types, facts["type"])
-    return Verdict(CREATED, warnings=warnings, dropped=places, _stored=stored)
+    return Verdict(CREATED, warnings=warnings, dropped=places, partial=rules.partial, _stored=stored)
 
 
 _NOT_FOUND_TEXT = "the server could not find the requested resource"
@@ -224,7 +233,9 @@ def _identify(obj: Any, types: TypeTable) -> tuple[str, str, dict[str, Any]] | V
             f'{kind} in version "{version}" cannot be handled as a {near}: '
             f'no kind "{kind}" is registered for version "{api_version}" {_NO_KIND}'
         )
-        return Verdict(BAD_REQUEST, "BadRequest", text, decoding=[DecodeProblem("unknown kind", text, ("kind",))])
+        problem = DecodeProblem("unknown kind", text, ("kind",))
+        warnings = _deprecation(api_version, near, types.kind(api_version, near) or {}, types.minor)
+        return Verdict(BAD_REQUEST, "BadRequest", text, warnings=warnings, decoding=[problem])
     where: Path = ("kind",) if types.kinds_of(api_version) else ("apiVersion",)
     return Verdict(
         NOT_FOUND, "NotFound", _NOT_FOUND_TEXT, decoding=[DecodeProblem("not served", _NOT_FOUND_TEXT, where)]
@@ -301,13 +312,16 @@ def _decode_old(old: Any, types: TypeTable, request: Request) -> Json | Verdict:
         return decoded
     rules = KINDS[kind]
     _settle_namespace(decoded.setdefault("metadata", {}), rules.namespaced, Request())
-    rules.defaults(api_version, kind, decoded, request.now)
+    rules.defaults(api_version, kind, decoded, request.now, types.minor)
     return convert.to_internal(api_version, kind, decoded)
 
 
 def _prepare_create(kind: str, internal: Json) -> None:
-    if kind in ("ResourceClaim", "DeviceTaintRule", "ResourcePoolStatusRequest"):
-        internal.pop("status", None)
+    internal.pop("status", None)
+    if kind == "Pod":
+        internal["status"] = pod_defaults.pod_status(internal["spec"])
+    elif kind == "Job":
+        pod_defaults.job_selector(internal)
     if kind in _COUNTED_KINDS:
         internal["metadata"]["generation"] = 1
 
@@ -319,10 +333,9 @@ def _prepare_update(kind: str, internal: Json, old: Json, now: str) -> None:
         data["generation"] = before["generation"]
     else:
         data.pop("generation", None)
-    if kind in ("ResourceClaim", "DeviceTaintRule", "ResourcePoolStatusRequest"):
-        internal.pop("status", None)
-        if "status" in old:
-            internal["status"] = old["status"]
+    internal.pop("status", None)
+    if "status" in old:
+        internal["status"] = old["status"]
     if kind == "DeviceTaintRule":
         taint, taint_before = internal["spec"]["taint"], old["spec"]["taint"]
         if taint.get("effect") != taint_before.get("effect") and taint["timeAdded"] == taint_before["timeAdded"]:

@@ -14,7 +14,7 @@ from dractl.validation.convert import FLAT_VERSIONS
 Json = dict[str, Any]
 
 
-def set_defaults(api_version: str, kind: str, obj: Json, now: str) -> None:
+def set_defaults(api_version: str, kind: str, obj: Json, now: str, minor: int) -> None:
     """Defaults of a DRA object in the version that it was written in."""
     spec = obj.get("spec")
     if kind == "ResourceClaim":

@@ -118,6 +118,13 @@ class Errors:
         """A reference to something that is not there; ``text`` as printed."""
         self.add(path, "FieldValueNotFound", f"Not found: {text}")
 
+    def move(self, start: int, position: int, part: str) -> None:
+        """Insert a part into the places (not the names) of the causes from ``start`` on."""
+        for index in range(start, len(self.causes)):
+            cause = self.causes[index]
+            path = (*cause.path[:position], part, *cause.path[position:])
+            self.causes[index] = Cause(cause.field, cause.reason, cause.message, path)
+
     def internal(self, path: Path, detail: str) -> None:
         """Something that the server could not do."""
         self.add(path, "InternalError", f"Internal error: {detail}")

@@ -225,7 +225,11 @@ FIELD_VALUES: dict[str, Maker] = {
     "apiVersion": pick(("v1", "apps/v1", "", "a/b/c")),
     "kind": pick(("Pod", "Event", "")),
     "apiGroup": pick(("", "x.io")),
-    "resource": pick(("pods", "", "podgroups")),
+    "resource": pick(("pods", "", "podgroups")), "image": pick(("busybox", "x:1", "", " x", "X", "a/b:latest")),
+    "imagePullPolicy": pick(("Always", "Never", "", "X")), "restartPolicy": pick(("Always", "Never", "OnFailure", "", "X")),
+    "resourceClaimName": pick(DOMAINS), "resourceClaimTemplateName": pick(DOMAINS), "protocol": pick(("TCP", "UDP", "", "X")),
+    "schedule": pick(("0 * * * *", "")), "concurrencyPolicy": pick(("Allow", "", "X")), "serviceAccountName": pick(DOMAINS),
+    "priorityClassName": pick(DOMAINS),
 }
 MAP_KEYS = {
     "attributes": QUALIFIED,
@@ -525,6 +529,76 @@ def crowd(rng: random.Random, entries: dict[str, Json]) -> None:
             entries[f"k{index}"] = copy.deepcopy(model)
 
 
+POD_KINDS = ("Pod", "DaemonSet", "Deployment", "StatefulSet", "Job", "CronJob")
+POD_FIELDS = {
+    "v1.PodSpec": ("containers", "initContainers", "resourceClaims", "restartPolicy", "nodeSelector", "nodeName",
+                   "serviceAccountName", "tolerations", "priorityClassName"),
+    "v1.Container": ("name", "image", "resources", "ports", "imagePullPolicy"),
+    "v1.ContainerPort": ("containerPort", "hostPort", "protocol"),
+    "v1.DaemonSetSpec": ("selector", "template", "minReadySeconds", "revisionHistoryLimit"),
+    "v1.DeploymentSpec": ("selector", "template", "replicas", "minReadySeconds", "progressDeadlineSeconds"),
+    "v1.StatefulSetSpec": ("selector", "template", "replicas", "minReadySeconds", "serviceName"),
+    "v1.JobSpec": ("template", "parallelism", "completions", "backoffLimit"),
+    "v1.CronJobSpec": ("jobTemplate", "schedule", "startingDeadlineSeconds", "concurrencyPolicy"),
+    "v1.PodTemplateSpec": ("metadata", "spec"),
+    "v1.JobTemplateSpec": ("spec",),
+}
+"""The parts of pods and workloads whose rules dractl knows; all fields of other structs."""
+
+
+def narrowed(kind: gotypes.Type, made: dict[str, gotypes.StructType]) -> gotypes.Type:
+    """A type with only the fields of ``POD_FIELDS``."""
+    if isinstance(kind, gotypes.PointerType):
+        return gotypes.PointerType(narrowed(kind.item, made))
+    if isinstance(kind, gotypes.ListType):
+        return gotypes.ListType(narrowed(kind.item, made), kind.display)
+    if not isinstance(kind, gotypes.StructType):
+        return kind
+    if kind.display not in made:
+        made[kind.display] = small = gotypes.StructType(kind.display)
+        for name, field in kind.fields.items():
+            if name in POD_FIELDS.get(kind.display, kind.fields):
+                inner = narrowed(field.type, made)
+                small.fields[name] = gotypes.Field(field.struct, name, field.go_name, field.embed, inner, field.omit)
+    return made[kind.display]
+
+
+def pod_spec(rng: random.Random) -> Json:
+    """A pod spec with claims that is valid."""
+    container: Json = {"name": "c", "image": rng.choice(("busybox", "x:1", "x@sha256:" + "a" * 64, "r.io/x:latest"))}
+    if rng.random() < 0.7:
+        container["resources"] = {"claims": [{"name": "gpu"}]}
+        if rng.random() < 0.3:
+            container["resources"]["claims"][0]["request"] = "gpu"
+    if rng.random() < 0.4:
+        container.setdefault("resources", {})["limits"] = {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": 1}
+    spec: Json = {"containers": [container]}
+    spec["resourceClaims"] = [{"name": "gpu", rng.choice(("resourceClaimName", "resourceClaimTemplateName")): "x"}]
+    if rng.random() < 0.2:
+        spec["initContainers"] = [{"name": "i", "image": "x", "resources": {"claims": [{"name": "gpu"}]}}]
+    if rng.random() < 0.2:
+        spec["tolerations"] = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    return spec
+
+
+def pod_base(rng: random.Random, kind: str, api_version: str) -> Json:
+    """A pod or workload that is valid."""
+    spec = pod_spec(rng)
+    out: Json = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "obj", "namespace": "default"}}
+    template: Json = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    if kind == "Pod":
+        out["spec"] = spec
+    elif kind == "CronJob":
+        spec["restartPolicy"] = "Never"
+        out["spec"] = {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": template}}}
+    elif kind == "Job":
+        spec["restartPolicy"] = "OnFailure"
+        out["spec"] = {"template": template}
+    else:
+        out["spec"] = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    return out
+
+
 def decodes(struct: gotypes.StructType, obj: Json) -> bool:
     """Whether an object can have been stored: it decodes without complaint and has a name."""
     state = gotypes.DecodeState()
@@ -546,11 +620,16 @@ def requests(seed: int, minor: int, count: int, kinds: tuple[str, ...] = DRA_KIN
         facts = types.kind(api_version, kind)
         assert facts is not None
         struct = types.struct(facts["type"])
-        obj = base(rng, kind, api_version, generator)
+        pods = kind in POD_KINDS
+        if pods:
+            small = narrowed(struct, {})
+            assert isinstance(small, gotypes.StructType)
+            struct = small
+        obj = pod_base(rng, kind, api_version) if pods else base(rng, kind, api_version, generator)
         if rng.random() < 0.06:
             obj["spec"] = generator.value(struct.fields["spec"].type, "spec")
         request: Json = {"id": f"{seed}-{number}"}
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and not pods:
             request["old"] = copy.deepcopy(obj)
             request["old"]["metadata"] |= {"resourceVersion": "1", "uid": "u1"}
             obj["metadata"] |= {"resourceVersion": "1"}
