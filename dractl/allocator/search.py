@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dractl.allocator import quirks as q
+from dractl.allocator.bounds import Bounds
 from dractl.allocator.capacity import CapacityError, CapacityRules, SchedulerPanic
 from dractl.allocator.constraint import Constraint, make_constraint, static_attribute
 from dractl.allocator.counters import Cache, CounterBook, GroupBook, Groups
@@ -100,6 +101,14 @@ class _Devices:
 
 
 _Frame = _Claim | _Alternatives | _Devices
+
+_PROOF_AFTER = 2000
+"""Steps after which a proof of impossibility is worth its price."""
+
+
+class _Impossible(Exception):
+    pass
+
 
 _FAIL, _EXCEED, _TRY = range(3)
 """How it went above a frame: no solution; too many devices for one allocation; not tried yet."""
@@ -234,6 +243,12 @@ class Search:
             AllocationError: where kube-scheduler gives up.
             Undecided: at the limit.
         """
+        try:
+            return self._run()
+        except _Impossible:
+            return None
+
+    def _run(self) -> Solution | None:
         stack: list[_Frame] = []
         place: _Place | None = _Place(0, 0, 0, 0, 0, False)
         failed = _FAIL
@@ -316,6 +331,49 @@ class Search:
         expired = self._limits.expired
         if expired is not None and self.steps % 256 == 0 and expired():
             raise Undecided(self.steps)
+        if self.steps == _PROOF_AFTER and self._impossible():
+            raise _Impossible
+
+    def _impossible(self) -> bool:
+        """Whether it can be proven that there is no solution, and no error either."""
+        if self._view.aborts or self._profile.quirks & {q.ALL_COUNTERS_PANIC, q.ALL_FALLS_BACK}:
+            return False
+        options: dict[int, list[Candidate]] = {}
+        for plan in self._plans:
+            for request in plan.requests:
+                for spec in request.specs:
+                    assert spec is not None
+                    found = self._options(spec, bool(plan.constraints))
+                    if found is None:
+                        return False
+                    options[id(spec)] = found
+        forgets = q.DISTINCT_FORGETS in self._profile.quirks
+        return Bounds(self._plans, options, self.prepared.count, self._lookup, forgets).impossible()
+
+    def _options(self, spec: RequestSpec, constrained: bool) -> list[Candidate] | None:
+        """The devices that a request could have if nothing else was wanted; None where looking may be an error."""
+        everything = self.prepared.all_devices.get(id(spec))
+        if everything is not None and constrained:
+            return None  # a constraint that refuses a device of an All request is an error
+        result = []
+        for candidate in self._candidates if everything is None else everything:
+            verdict = self._view.verdict(spec, candidate)
+            if verdict.failed:
+                return None
+            if not verdict.match or (not spec.admin and self._allocated[candidate.index]):
+                continue
+            device = candidate.device
+            if self._tainted(spec, device):
+                continue
+            try:
+                if self._features.consumable_capacity and self._rules.shortage(
+                    spec.request.capacity, device.capacity, self._state.aggregated.get(candidate.id)
+                ):
+                    continue
+            except (CapacityError, SchedulerPanic):
+                return None
+            result.append(candidate)
+        return result
 
     @staticmethod
     def _choices(stack: Sequence[_Claim | _Alternatives | _Devices]) -> dict[tuple[int, int], int]:
@@ -395,11 +453,7 @@ class Search:
         if not self._take_counters(taken, must):
             return None
         device = candidate.device
-        if (
-            device.taints
-            and self._features.device_taints
-            and blocking_taint(device.taints, spec.request.tolerations, self._every_taint) is not None
-        ):
+        if self._tainted(spec, device):
             self._refuse(taken, 0)
             return None
         constraints = self._constraints[spec.claim_index]
@@ -468,6 +522,12 @@ class Search:
         if number >= len(devices):
             raise AllocationError(f"panic: runtime error: index out of range [{number}] with length {len(devices)}")
         return next(other for other in self._candidates if other.device is devices[number])
+
+    def _tainted(self, spec: RequestSpec, device: Device) -> bool:
+        """Whether a taint keeps the request from the device."""
+        if not device.taints or not self._features.device_taints:
+            return False
+        return blocking_taint(device.taints, spec.request.tolerations, self._every_taint) is not None
 
     def _operations_optional(self) -> bool:
         gate = "DRAOptionalNodeOperations"

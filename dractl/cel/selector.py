@@ -19,10 +19,10 @@ from dractl.cel.device import DeviceScope, unusable
 from dractl.cel.environment import Environment
 from dractl.cel.errors import CelError
 from dractl.cel.evaluator import Program
-from dractl.cel.folds import Run
+from dractl.cel.folds import Order, Run
 from dractl.cel.frontend import compile as compile_checked
-from dractl.cel.plan import make_plan
 from dractl.cel.library.registry import PlanError
+from dractl.cel.plan import make_plan
 from dractl.cel.reads import Read, find_reads, is_light
 from dractl.cel.recursion import deep_recursion
 from dractl.cel.result import ResultError, to_bool
@@ -89,17 +89,17 @@ class Selector:
     """
 
     __slots__ = (
-        "_lists",
-        "_program",
+        "_light",
         "checked",
         "environment",
         "error",
         "error_type",
         "expression",
+        "lists",
         "max_cost",
         "output_type",
+        "program",
         "reads",
-        "_light",
     )
 
     def __init__(self, expression: str, environment: Environment) -> None:
@@ -111,8 +111,9 @@ class Selector:
         self.max_cost = MAX_UINT64
         self.reads: frozenset[Read] | None = None
         self.checked: Checked | None = None
-        self._program: Program | None = None
-        self._lists = environment.list_attributes and environment.release >= (1, 36)
+        self.program: Program | None = None
+        # since 1.37 lists are accepted whether the gate is on or not
+        self.lists = environment.release >= (1, 37) or (environment.list_attributes and environment.release >= (1, 36))
         self._light = False
         self._compile()
 
@@ -127,8 +128,8 @@ class Selector:
         with deep_recursion():
             try:
                 made = make_plan(checked)
-                self._program = Program(made, self.environment)
-                self._program.plain()
+                self.program = Program(made, self.environment)
+                self.program.plain()
             except PlanError as error:
                 self.error, self.error_type = f"program instantiation failed: {error}", INTERNAL
                 self.output_type = ""
@@ -141,10 +142,10 @@ class Selector:
 
     def evaluate(self, driver: str, device: Device) -> Outcome:
         """What the expression gives for a device of a driver."""
-        program = self._program
+        program = self.program
         if program is None or self.error is not None:
             return Outcome(False, self.error)
-        fault = unusable(device, self._lists)
+        fault = unusable(device, self.lists)
         if fault is not None:
             return Outcome(False, fault)
         if not self._light:
@@ -165,11 +166,11 @@ class Selector:
         with deep_recursion():
             return closure(env)
 
-    def _counted(self, driver: str, device: Device) -> Outcome:
-        program = self._program
+    def _counted(self, driver: str, device: Device, order: Order | None = None) -> Outcome:
+        program = self.program
         assert program is not None
         tracker = Tracker(LIMIT)
-        env = program.environment(DeviceScope(driver, device), Run(tracker))
+        env = program.environment(DeviceScope(driver, device), Run(tracker, order))
         try:
             if program.depth >= _DEEP:
                 with deep_recursion():
@@ -180,15 +181,19 @@ class Selector:
         except (Stopped, ResultError) as error:
             return Outcome(False, error.text, tracker.cost)
 
-    def cost(self, driver: str, device: Device) -> int:
-        """The run-time cost of an evaluation, as Kubernetes counts it."""
-        if self._program is None or self.error is not None or unusable(device, self._lists) is not None:
+    def cost(self, driver: str, device: Device, order: Order | None = None) -> int:
+        """The run-time cost of an evaluation, as Kubernetes counts it.
+
+        Kubernetes goes through the entries of a map in random order, so that the cost of a search in a map varies;
+        ``order`` may give another order than that in which they are written.
+        """
+        if self.program is None or self.error is not None or unusable(device, self.lists) is not None:
             return 0
-        return self._counted(driver, device).cost
+        return self._counted(driver, device, order).cost
 
     def projection(self, driver: str, device: Device) -> Hashable:
         """A key: devices with equal keys have equal outcomes."""
-        fault = unusable(device, self._lists)
+        fault = unusable(device, self.lists)
         if fault is not None:
             return fault
         reads = self.reads

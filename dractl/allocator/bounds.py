@@ -1,0 +1,134 @@
+"""Quick proofs that no allocation exists, for searches that take long.
+
+Each proof relaxes the problem (it leaves rules out), so what it calls impossible is impossible in whatever order
+devices are tried, and with the quirks, which only ever take devices away. It is not asked where the search might end
+with an error: kube-scheduler would report that instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from dractl.allocator.constraint import Lookup, applies_to, value_set
+from dractl.allocator.request import ClaimPlan, RequestSpec
+from dractl.allocator.view import Candidate
+from dractl.kube.objects import DeviceConstraint
+
+
+class Bounds:
+    """Proofs about one search.
+
+    Args:
+        plans: the claims.
+        options: the devices that a request could have, or all that it must have.
+        lookup: gives the attributes that constraints see.
+        distinct_forgets: whether distinctAttribute is not enforced within a request.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[ClaimPlan],
+        options: Mapping[int, list[Candidate]],
+        counts: Callable[[RequestSpec], int],
+        lookup: Lookup,
+        distinct_forgets: bool,
+    ) -> None:
+        self._plans = plans
+        self._options = options
+        self._counts = counts
+        self._lookup = lookup
+        self._forgets = distinct_forgets
+
+    def impossible(self) -> bool:
+        """Whether there is surely no allocation."""
+        return self._too_few() or any(map(self._constraint_fails, self._constraints())) or self._competition()
+
+    def _fixed(self, plan: ClaimPlan) -> Iterable[RequestSpec]:
+        """The requests of a claim that have no alternatives: they must all be served."""
+        for request in plan.requests:
+            if len(request.specs) == 1 and request.specs[0] is not None:
+                yield request.specs[0]
+
+    def _short(self, spec: RequestSpec) -> bool:
+        options = self._options[id(spec)]
+        return len(options) < self._counts(spec) or (spec.wants_all and not options)
+
+    def _too_few(self) -> bool:
+        """A request, with all its alternatives, has fewer devices than it needs."""
+        return any(
+            all(spec is not None and self._short(spec) for spec in request.specs)
+            for plan in self._plans
+            for request in plan.requests
+        )
+
+    def _constraints(self) -> Iterable[tuple[ClaimPlan, DeviceConstraint]]:
+        for plan in self._plans:
+            for constraint in plan.constraints:
+                yield plan, constraint
+
+    def _constraint_fails(self, item: tuple[ClaimPlan, DeviceConstraint]) -> bool:
+        plan, constraint = item
+        specs = [spec for spec in self._fixed(plan) if applies_to(constraint, spec)]
+        if sum(map(self._counts, specs)) < 2:
+            return False
+        if constraint.match_attribute is not None:
+            return not self._common_value(specs, constraint.match_attribute)
+        return not self._enough_values(specs, constraint.distinct_attribute or "")
+
+    def _values(self, spec: RequestSpec, candidate: Candidate, name: str) -> Iterable[object]:
+        attribute = self._lookup(spec, candidate.pool.driver, candidate.device, name)
+        values = None if attribute is None else value_set(attribute)
+        return () if values is None else [(values[0], value) for value in values[1]]
+
+    def _common_value(self, specs: Sequence[RequestSpec], name: str) -> bool:
+        """Whether some value is shared by enough devices of every request."""
+        common: set[object] | None = None
+        for spec in specs:
+            tally: dict[object, int] = {}
+            for candidate in self._options[id(spec)]:
+                for value in self._values(spec, candidate, name):
+                    tally[value] = tally.get(value, 0) + 1
+            needed = self._counts(spec)
+            enough = {value for value, number in tally.items() if number >= needed}
+            common = enough if common is None else common & enough
+        return bool(common)
+
+    def _enough_values(self, specs: Sequence[RequestSpec], name: str) -> bool:
+        """Whether every device wanted can be given a value of its own."""
+        slots: list[list[object]] = []
+        for spec in specs:
+            values = {value for c in self._options[id(spec)] for value in self._values(spec, c, name)}
+            slots += [list(values)] * (1 if self._forgets else self._counts(spec))
+        return matching(slots) == len(slots)
+
+    def _competition(self) -> bool:
+        """Requests want more devices together than there are for them, though each alone could be served."""
+        slots: list[list[object]] = []
+        for plan in self._plans:
+            for spec in self._fixed(plan):
+                if spec.admin:
+                    continue
+                options = self._options[id(spec)]
+                if spec.wants_all:
+                    slots += [[candidate.index] for candidate in options if not candidate.multi]
+                elif not any(candidate.multi for candidate in options):
+                    slots += [[candidate.index for candidate in options]] * self._counts(spec)
+        return matching(slots) < len(slots)
+
+
+def matching(slots: Sequence[Sequence[object]]) -> int:
+    """How many slots can get a thing of their own, each from its list (maximum bipartite matching)."""
+    owner: dict[object, int] = {}
+
+    def place(slot: int, seen: set[object]) -> bool:
+        for thing in slots[slot]:
+            if thing in seen:
+                continue
+            seen.add(thing)
+            held = owner.get(thing)
+            if held is None or place(held, seen):
+                owner[thing] = slot
+                return True
+        return False
+
+    return sum(place(slot, set()) for slot in range(len(slots)))

@@ -1,0 +1,154 @@
+"""Compare dractl's allocator with Kubernetes' own code on random fleets.
+
+``python tests/allocator/compare.py PROGRAM RELEASE [--count N] [--seed S] [--show N] [--record FILE]``
+
+PROGRAM reads recorded inputs as JSON lines (``{"id": ..., "alloc": INPUT}``) and answers with Kubernetes' allocator of
+RELEASE. With ``--record`` the cases and the program's answers are written to a gzip file for the replay test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import itertools
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "conformance"), str(HERE.parent.parent)]
+
+import fleets  # noqa: E402
+from kind_allocator import answer, cluster, read  # noqa: E402
+
+from dractl.allocator import Allocator, Features, Profile  # noqa: E402
+from dractl.allocator.pools import PoolGatherer  # noqa: E402
+from dractl.kube.objects import Node, ResourceClaim  # noqa: E402
+
+Json = dict[str, Any]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", type=Path)
+    parser.add_argument("release")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--show", type=int, default=3)
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--record", type=Path)
+    options = parser.parse_args()
+    seeds = [options.only] if options.only is not None else range(options.seed, options.seed + options.count)
+    kinds: Counter[str] = Counter()
+    differences = 0
+    recorded = []
+    for seed, given, expected in ask(options.program, options.release, seeds):
+        case = {"id": str(seed), "input": given, "expected": expected}
+        wrong = mismatch(case, options.release, kinds)
+        recorded.append(case)
+        if wrong:
+            differences += 1
+            if differences <= options.show:
+                print(f"--- seed {seed}: {wrong}")
+            else:
+                print(f"--- seed {seed}")
+    print(dict(kinds.most_common()))
+    print(f"{options.release}: {differences} differences in {len(recorded)} fleets")
+    if options.record:
+        with gzip.GzipFile(options.record, "wb", mtime=0) as file:
+            for case in recorded:
+                file.write((json.dumps(case, separators=(",", ":")) + "\n").encode())
+    return 1 if differences else 0
+
+
+def ask(program: Path, release: str, seeds: Iterable[int]) -> Iterator[tuple[int, Json, Json]]:
+    """Inputs with the program's answers, in batches."""
+    newer, old = release >= "1.37", release < "1.35"
+    for batch in batched(seeds, 500):
+        inputs = {seed: fleets.fleet(seed, newer, old) for seed in batch}
+        lines = "".join(
+            json.dumps({"id": str(seed), "alloc": {**i, "timeoutMs": 60000}}) + "\n" for seed, i in inputs.items()
+        )
+        done = subprocess.run([program], input=lines, capture_output=True, text=True, check=True)
+        for line in done.stdout.splitlines():
+            reply = json.loads(line)
+            seed = int(reply["id"])
+            reply["alloc"].pop("ms", None)
+            yield seed, inputs[seed], reply["alloc"]
+
+
+def batched(items: Iterable[int], size: int) -> Iterator[list[int]]:
+    iterator = iter(items)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
+
+
+def mismatch(case: Json, release: str, kinds: Counter[str] | None = None) -> str:
+    """What differs between the recorded answer and dractl's, or nothing."""
+    given, expected = case["input"], case["expected"]
+    profile = Profile.of_features(release, Features.of(given["features"]))
+    got = answer(given, profile)
+    if kinds is not None:
+        for node in expected.get("nodes", {"panic": expected}).values():
+            kinds[kind(node)] += 1
+    if got == expected:
+        return ""
+    if "panic" in expected:
+        texts = [node["error"] for node in got["nodes"].values() if node and "error" in node]
+        return "" if f"panic: {expected['panic']}" in texts else f"expected {expected}, got {got}"
+    if not profile.ordered and any_order(given, profile, expected):
+        return ""
+    return "\n".join(
+        f"{node}\n  expected {json.dumps(want)}\n  got      {json.dumps(got['nodes'].get(node))}"
+        for node, want in expected["nodes"].items()
+        if got["nodes"].get(node) != want
+    )
+
+
+def any_order(given: Json, profile: Profile, expected: Json) -> bool:
+    """Whether the answer for each node comes out under some order of its pools: 1.34 and 1.35 choose it at random."""
+    for node in given["nodes"]:
+        alone = {**given, "nodes": [node]}
+        name = node["metadata"]["name"]
+        if not any(got == expected["nodes"][name] for got in answers_by_order(alone, profile)):
+            return False
+    return True
+
+
+def answers_by_order(given: Json, profile: Profile) -> Iterator[Any]:
+    original = PoolGatherer.gather
+    nodes = read(given["nodes"], Node)
+    pools = original(Allocator(profile, *cluster(given)).gatherer, nodes[0])
+    count = len(pools)
+    for order in itertools.permutations(range(count)):
+
+        def gather(self: PoolGatherer, node: Node, order: tuple[int, ...] = order) -> list[Any]:
+            found = original(self, node)
+            return sorted((found[i] for i in order), key=lambda pool: pool.binding)
+
+        PoolGatherer.gather = gather  # type: ignore[method-assign]
+        try:
+            (got,) = answer(given, profile)["nodes"].values()
+        finally:
+            PoolGatherer.gather = original  # type: ignore[method-assign]
+        yield got
+
+
+def kind(node: Any) -> str:
+    """A word for an answer."""
+    if node is None:
+        return "nothing"
+    if isinstance(node, list):
+        return "allocation"
+    return "panic" if "panic" in node else f"error: {' '.join(node['error'].split(': ', 1)[-1].split(' ')[0:3])}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
+__all__ = ["ResourceClaim", "mismatch"]
