@@ -88,7 +88,12 @@ def _check_literal(node: Call, issues: Issues) -> None:
 
 def _is_valid(function: str, value: object) -> bool:
     from dractl.cel.library.regex import compile_regex
-    from dractl.cel.library.standard import int_to_timestamp, string_to_duration, string_to_timestamp
+    from dractl.cel.library.standard import (
+        int_to_duration,
+        int_to_timestamp,
+        string_to_duration,
+        string_to_timestamp,
+    )
     from dractl.cel.values import EvalError
 
     if function == "matches":
@@ -96,8 +101,8 @@ def _is_valid(function: str, value: object) -> bool:
     try:
         if isinstance(value, str):
             (string_to_duration if function == "duration" else string_to_timestamp)(value)
-        elif isinstance(value, int) and function == "timestamp":
-            int_to_timestamp(value)
+        elif isinstance(value, int):
+            (int_to_duration if function == "duration" else int_to_timestamp)(value)
     except EvalError:
         return False
     return True
