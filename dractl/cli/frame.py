@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from dractl.cli.output import Streams
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("get", "dractl.cli.get", "List devices, pools, slices, claims, templates, classes, nodes and taints."),
+    ("explain", "dractl.cli.explain", "Why a claim or pod is pending, device by device; what a DRA code means."),
+    ("get", "dractl.cli.get", "List devices, pools, claims, classes, nodes and more."),
+    ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
+    ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),
+    ("discover", "dractl.cli.discover", "Show this host's devices, their wiring, and what a driver publishes."),
 )
 """Name, module (it has ``app``) and one-line help, in the order of ``--help``."""
 

@@ -114,7 +114,7 @@ def _describe(device: Device, host: Host) -> None:
     function, nvml = device.function, device.nvml
     vendor = function.vendor if function is not None else NVIDIA
     if vendor is not None:
-        device.vendor_name = host.names.get(f"{vendor:04x}") or VENDORS.get(vendor, f"vendor {vendor:04x}")
+        device.vendor_name = VENDORS.get(vendor) or host.names.get(f"{vendor:04x}") or f"vendor {vendor:04x}"
     device.product = _product(function, nvml, host)
     device.memory = _memory(device)
 

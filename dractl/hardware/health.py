@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from dractl.hardware import config_space as space
 from dractl.hardware import topology
 from dractl.hardware.health_nvidia import nvidia_findings
 from dractl.hardware.model import Device, Host, Kind, PciFunction, SourceState, Unseen, known
 from dractl.hardware.names import VIRTUAL_FUNCTIONS
-from dractl.hardware import config_space as space
 from dractl.hardware.words import amount, listed, plural, subject, titled
 from dractl.rules import hardware as rules
 from dractl.rules.finding import Finding, ObjectRef, Severity
@@ -61,7 +61,7 @@ def shows_drivers(host: Host) -> bool:
 
 
 def _host_ref(host: Host) -> ObjectRef:
-    return ObjectRef("Host", host.machine.hostname or host.root)
+    return ObjectRef("Host", host.machine.hostname or "host")
 
 
 # --- sources, places ------------------------------------------------------------------------------------------------
@@ -106,7 +106,10 @@ def _places(host: Host) -> Iterator[Finding]:
         yield rules.NUMA_UNKNOWN.finding(
             f"{names} {verb} numa_node -1 although the machine has {len(with_cpus)} NUMA nodes: the place is unknown",
             subject(placeless[0]) if len(placeless) == 1 else _host_ref(host),
-            evidence={"devices": [device.address for device in placeless], "numaNodes": [node.id for node in with_cpus]},
+            evidence={
+                "devices": [device.address for device in placeless],
+                "numaNodes": [node.id for node in with_cpus],
+            },
         )
     if not flat:
         yield from _wide_roots(host)
@@ -114,7 +117,8 @@ def _places(host: Host) -> Iterator[Finding]:
         domain = device.address.split(":", 1)[0]
         if len(domain) > 4 and device.kind in PLACED:
             yield rules.LONG_DOMAIN.finding(
-                f"{device.label} {device.address} is in a PCI domain of {len(domain)} digits: Kubernetes' helper accepts "
+                f"{device.label} {device.address} is in a PCI domain of {len(domain)} digits: Kubernetes' helper "
+                "accepts "
                 "four, so that no driver publishes pcieRoot or pciBusID for it",
                 subject(device),
             )
@@ -177,7 +181,7 @@ def _wide_roots(host: Host) -> Iterator[Finding]:
                 f"{listed(device.label for device in compute + nics)} all report the PCIe root {root}: a constraint on "
                 f"pcieRoot does not tell the near pairs ({_pairs(near)}) from those across the host bridge "
                 f"({_pairs(far)})",
-                ObjectRef("Host", host.machine.hostname or host.root),
+                ObjectRef("Host", host.machine.hostname or "host"),
                 evidence={"pcieRoot": root, "near": [list(pair) for pair in near], "far": [list(pair) for pair in far]},
             )
 
@@ -190,7 +194,9 @@ def _pairs(pairs: list[tuple[str, str]]) -> str:
 
 
 def _vfio(host: Host) -> Iterator[Finding]:
-    bound = [device for device in host.devices if device.function is not None and device.function.driver in VFIO_DRIVERS]
+    bound = [
+        device for device in host.devices if device.function is not None and device.function.driver in VFIO_DRIVERS
+    ]
     children: dict[str, list[Device]] = {}
     for device in bound:
         if device.parent:
@@ -212,7 +218,8 @@ def _vfio(host: Host) -> Iterator[Finding]:
 def _bound(device: Device) -> Finding:
     extra = " and not through the NVIDIA driver" if device.vendor_name == "NVIDIA" else ""
     return rules.BOUND_TO_VFIO.finding(
-        f"{device.label} {device.address} is bound to {_driver(device)}: no use by containers{extra}, only by a virtual "
+        f"{device.label} {device.address} is bound to {_driver(device)}: no use by containers{extra}, only by a "
+        "virtual "
         "machine",
         subject(device),
     )
@@ -228,7 +235,8 @@ def _viability(device: Device, host: Host) -> Iterator[Finding]:
     if function.iommu_group is None:
         if host.iommu.on is False:
             yield rules.IOMMU_OFF.finding(
-                f"{device.label} {device.address} is bound to {function.driver} and {host.iommu.reason}", subject(device)
+                f"{device.label} {device.address} is bound to {function.driver} and {host.iommu.reason}",
+                subject(device),
             )
         return
     for address in host.iommu.groups.get(function.iommu_group, []):
@@ -240,7 +248,8 @@ def _viability(device: Device, host: Host) -> Iterator[Finding]:
             continue
         what = "its audio function" if other.klass == 0x0403 and other.slot == function.slot else "function"
         yield rules.GROUP_NOT_VIABLE.finding(
-            f"{device.label} {device.address} is bound to {function.driver}, and {what} {address} in the same IOMMU group "
+            f"{device.label} {device.address} is bound to {function.driver}, and {what} {address} in the same IOMMU "
+            "group "
             f"{function.iommu_group} to {other.driver}: the group is not viable, a virtual machine can not open it",
             subject(device),
             hint=f"Bind {address} to vfio-pci too, or unbind it from {other.driver}.",
@@ -274,7 +283,8 @@ def _links(host: Host) -> Iterator[Finding]:
         corrected = function.aer.get("correctable", 0)
         if fatal or nonfatal or corrected >= MANY_CORRECTED:
             yield rules.PCIE_ERRORS.finding(
-                f"{device.label} {device.address} counted {fatal} fatal, {nonfatal} non-fatal and {corrected} corrected "
+                f"{device.label} {device.address} counted {fatal} fatal, {nonfatal} non-fatal and {corrected} "
+                "corrected "
                 "PCIe errors since boot",
                 subject(device),
                 evidence=dict(function.aer),
@@ -341,7 +351,11 @@ def _no_functions(host: Host) -> Iterator[Finding]:
         return
     names = listed(
         f"{device.label} {device.address}"
-        + (f" ({', '.join(netdev.name for netdev in device.function.netdevs)})" if device.function and device.function.netdevs else "")
+        + (
+            f" ({', '.join(netdev.name for netdev in device.function.netdevs)})"
+            if device.function and device.function.netdevs
+            else ""
+        )
         + f" 0 of {total}"
         for device, total in ports
     )

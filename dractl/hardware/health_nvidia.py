@@ -14,7 +14,8 @@ VERSION_MISMATCH = "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
 PROGRAM_XIDS = {13, 31, 43, 45, 68, 109}
 """Xids that a program mostly causes itself; NVIDIA's drivers ignore them too."""
 _TAKE_OUT = (
-    "Take it out of service (taint it, drain the node), then reset the GPU or reboot; reseat or replace it when it comes "
+    "Take it out of service (taint it, drain the node), then reset the GPU or reboot; reseat or replace it when it "
+    "comes "
     "back. If it is in a ResourceSlice it must be tainted or removed."
 )
 
@@ -31,7 +32,7 @@ def nvidia_findings(host: Host) -> Iterator[Finding]:
 
 
 def _host(host: Host) -> ObjectRef:
-    return ObjectRef("Host", host.machine.hostname or host.root)
+    return ObjectRef("Host", host.machine.hostname or "host")
 
 
 def _driven(device: Device) -> bool:
@@ -128,7 +129,8 @@ def _mig(device: Device, gpu: NvmlGpu, host: Host) -> Iterator[Finding]:
     ]  # fmt: skip
     rest = f"it then publishes {listed(others)} alone" if others else "it then publishes no whole GPU of this node"
     yield rules.MIG_EMPTY.finding(
-        f"{device.label} {device.address} is in MIG mode and has no instances: it can be used neither whole nor in part. "
+        f"{device.label} {device.address} is in MIG mode and has no instances: it can be used neither whole nor in "
+        "part. "
         f"The NVIDIA DRA driver (without DynamicMIG) leaves it out since 25.12: {rest}. The NVIDIA device plugin with "
         "strategy single does not start on such a node; with strategy mixed it leaves the GPU out (older releases fail "
         "too)",

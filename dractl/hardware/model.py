@@ -243,7 +243,7 @@ class PciFunction:
     numa_from: str = "numa_node"
     """The file that ``numa`` was drawn from; Kubernetes' own rule knows numa_node only."""
     cpus: frozenset[int] | Unseen = Unseen("not read", Why.ABSENT)
-    driver: str | None | Unseen = None
+    driver: str | Unseen | None = None
     iommu_group: str | None = None
     link: Link = field(default_factory=Link)
     config: bytes | Unseen = Unseen("not read", Why.ABSENT)

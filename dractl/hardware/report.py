@@ -23,6 +23,7 @@ from dractl.hardware.model import (
     Unseen,
     known,
 )
+from dractl.hardware.reconcile import Comparison
 from dractl.hardware.standard import standard_attributes
 from dractl.hardware.words import plural
 from dractl.rules.finding import Finding, Severity
@@ -35,10 +36,19 @@ SHOWN = (Kind.GPU, Kind.ACCELERATOR, Kind.FPGA, Kind.SWITCH, Kind.NIC, Kind.NVME
 """Kinds of the table and the drawings; the report holds all."""
 
 
-def host_report(host: Host, findings: Iterable[Finding], only: frozenset[Kind] | None = None) -> Json:
-    """The whole report; ``only`` keeps devices of some kinds (findings about others are kept: they may be the cause)."""
+def host_report(
+    host: Host,
+    findings: Iterable[Finding],
+    only: frozenset[Kind] | None = None,
+    comparison: Comparison | None = None,
+) -> Json:
+    """The whole report; ``only`` keeps devices of some kinds (findings about others are kept: they may be the cause).
+
+    With a ``comparison`` its findings come first.
+    """
     devices = [device for device in host.devices if only is None or device.kind in only]
-    found = list(findings)
+    found = [*(comparison.findings if comparison is not None else []), *findings]
+    found.sort(key=lambda finding: -finding.severity.rank)
     shown = [device for device in devices if device.kind in (only or SHOWN) and not device.parent]
     return {
         "apiVersion": API_VERSION,
@@ -62,6 +72,7 @@ def host_report(host: Host, findings: Iterable[Finding], only: frozenset[Kind] |
         "unplaced": host.others,
         "topology": _topology(host, devices, shown),
         "sources": [_source(source) for source in host.sources],
+        **({"comparison": comparison.to_json()} if comparison is not None else {}),
         "findings": [finding.to_json() for finding in found],
     }
 
@@ -70,7 +81,8 @@ def summary(host: Host, devices: Iterable[Device]) -> str:
     """One sentence: how many devices of each kind, and how many of them can be used."""
     parts = []
     words = {
-        Kind.GPU: "GPU", Kind.ACCELERATOR: "accelerator", Kind.FPGA: "FPGA", Kind.SWITCH: "NVSwitch", Kind.NIC: "NIC port",
+        Kind.GPU: "GPU", Kind.ACCELERATOR: "accelerator", Kind.FPGA: "FPGA",
+        Kind.SWITCH: "NVSwitch", Kind.NIC: "NIC port",
         Kind.NVME: "NVMe disk", Kind.CXL: "CXL memory device",
     }  # fmt: skip
     listed = list(devices)
@@ -168,7 +180,12 @@ def _pages(pages: HugePages) -> Json:
 
 
 def _iommu(host: Host) -> Json:
-    return {"on": host.iommu.on, "reason": host.iommu.reason, "units": host.iommu.units, "groups": len(host.iommu.groups)}
+    return {
+        "on": host.iommu.on,
+        "reason": host.iommu.reason,
+        "units": host.iommu.units,
+        "groups": len(host.iommu.groups),
+    }
 
 
 def _source(source: Any) -> Json:
@@ -268,7 +285,8 @@ def _id(vendor: int | None, device: int | None) -> str | None:
 
 
 def link_json(link: Link) -> Json | None:
-    """Speeds in GT/s, widths in lanes, bandwidth in GB/s of one direction after encoding; None where nothing is known."""
+    """Speeds in GT/s, widths in lanes, bandwidth in GB/s of one direction after encoding; None where nothing is "
+    "known."""
     if link == Link():
         return None
     return {

@@ -1,7 +1,8 @@
 """The standard device attributes, by the rules of Kubernetes' own helpers for drivers.
 
-Source: k8s.io/dynamic-resource-allocation/deviceattribute (pcieRoot since 1.34, pciBusID since 1.36, numaNode since 1.37,
-KEP-6072). They differ from what a person would say of a strange tree: a PCI domain of more than four digits is refused.
+Source: k8s.io/dynamic-resource-allocation/deviceattribute (pcieRoot since 1.34, pciBusID since 1.36, numaNode since
+1.37, KEP-6072). They differ from what a person would say of a strange tree: a PCI domain of more than four digits is
+refused.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ PCI_HIDDEN = Rule(
     "pci-not-visible",
     "The PCI bus is not visible",
     Severity.WARNING,
-    "/sys/bus/pci does not exist below the root that was read, mostly because dractl runs in a container with a /sys of "
+    "/sys/bus/pci does not exist below the root that was read, mostly because dractl runs in a container with a /sys "
+    "of "
     "its own. Address, NUMA node, PCIe root, link, IOMMU group and kernel driver of devices can not be told then; that "
     "NVML answers does not help.",
     "Mount the host's /sys read-only into the container, for example at /host/sys, and run with --root /host.",
@@ -31,8 +32,10 @@ NUMA_UNKNOWN = Rule(
     "numa-node-unknown",
     "A device without a NUMA node on a machine with several",
     Severity.WARNING,
-    "numa_node reads -1: the firmware's tables do not place the device's root bus. It is not on node 0 and not on a node "
-    "-1. A driver must not publish resource.kubernetes.io/numaNode for it, and constraints on that attribute never match.",
+    "numa_node reads -1: the firmware's tables do not place the device's root bus. It is not on node 0 and not on a "
+    "node "
+    "-1. A driver must not publish resource.kubernetes.io/numaNode for it, and constraints on that attribute never "
+    "match.",
     "Update the firmware, or set the locality in its setup (NPS, SNC); do not write numa_node by hand.",
     "numa_node -1 beside two nodes in /sys/devices/system/node",
     _STANDARD,
@@ -42,9 +45,11 @@ FLAT_TOPOLOGY = Rule(
     "flat-virtual-machine",
     "A virtual machine that hides where its devices are",
     Severity.INFO,
-    "All devices hang directly on one emulated root bus. Their common PCIe root says nothing about their distance on the "
+    "All devices hang directly on one emulated root bus. Their common PCIe root says nothing about their distance on "
+    "the "
     "host: a constraint on pcieRoot always holds here and means nothing, and so would any distance drawn from it.",
-    "Let the hypervisor expose the host's layout (PCIe expander buses with NUMA nodes), or use a provider's own attributes.",
+    "Let the hypervisor expose the host's layout (PCIe expander buses with NUMA nodes), or use a provider's own "
+    "attributes.",
     "GPU and NIC at 0000:00:05.0 and 0000:00:08.0 of pci0000:00, numa_node -1",
 )
 BOUND_TO_VFIO = Rule(
@@ -62,7 +67,8 @@ GROUP_NOT_VIABLE = Rule(
     "iommu-group-not-viable",
     "An IOMMU group is split between vfio and the host",
     Severity.ERROR,
-    "A virtual machine can open a device only if every function of its IOMMU group is bound to vfio-pci or to no driver. "
+    "A virtual machine can open a device only if every function of its IOMMU group is bound to vfio-pci or to no "
+    "driver. "
     "Another function of the group still has a driver of the host, so that opening the group fails.",
     "Bind the other function to vfio-pci too, or unbind it from its driver.",
     "GPU 86:00.0 with vfio-pci, its audio function 86:00.1 with snd_hda_intel, both in group 6",
@@ -73,7 +79,8 @@ IOMMU_OFF = Rule(
     "iommu-off",
     "vfio-pci without an IOMMU",
     Severity.ERROR,
-    "A device is bound to vfio-pci and there is no IOMMU group: the IOMMU is off in the firmware or by a kernel option. "
+    "A device is bound to vfio-pci and there is no IOMMU group: the IOMMU is off in the firmware or by a kernel "
+    "option. "
     "A virtual machine can not be given the device safely, and drivers that prepare it for one refuse.",
     "Turn VT-d or AMD-Vi on in the firmware and boot with intel_iommu=on or without amd_iommu=off.",
     "/sys/kernel/iommu_groups is empty",
@@ -116,9 +123,11 @@ NO_ANSWER = Rule(
     "device-does-not-answer",
     "A device does not answer on the bus",
     Severity.ERROR,
-    "Its configuration space reads all ones: the kernel still lists the function, and nothing is there. With NVIDIA GPUs "
+    "Its configuration space reads all ones: the kernel still lists the function, and nothing is there. With NVIDIA "
+    "GPUs "
     "that is what Xid 79 (fallen off the bus) stands for.",
-    "Take the device out of service (taint it, drain the node), reset or reboot; reseat or replace it when it comes back.",
+    "Take the device out of service (taint it, drain the node), reset or reboot; reseat or replace it when it comes "
+    "back.",
     "the first 64 bytes of config are ff",
     _XID,
 )
@@ -138,9 +147,11 @@ NOT_IN_NVML = Rule(
     "gpu-not-in-nvml",
     "A GPU on the bus that NVML does not know",
     Severity.ERROR,
-    "The nvidia driver is bound to the function, and NVML does not list it: the driver failed to initialise it, or this "
+    "The nvidia driver is bound to the function, and NVML does not list it: the driver failed to initialise it, or "
+    "this "
     "process (a container) was given only some of the GPUs.",
-    "Look for 'RmInitAdapter failed' in the kernel's log; in a container ask for all GPUs (NVIDIA_VISIBLE_DEVICES=all).",
+    "Look for 'RmInitAdapter failed' in the kernel's log; in a container ask for all GPUs "
+    "(NVIDIA_VISIBLE_DEVICES=all).",
     "8 functions of class 0302 with driver nvidia, nvmlDeviceGetCount 7",
     _NVML,
 )
@@ -149,7 +160,8 @@ VERSION_MISMATCH = Rule(
     "driver-library-mismatch",
     "NVIDIA's library does not match the loaded driver",
     Severity.ERROR,
-    "libnvidia-ml is of another version than the kernel module, mostly after an update without a reboot. nvidia-smi, the "
+    "libnvidia-ml is of another version than the kernel module, mostly after an update without a reboot. nvidia-smi, "
+    "the "
     "device plugin and the DRA driver all fail until both agree.",
     "Reboot, or unload and load the nvidia modules; in a container give it the libraries of the host's driver.",
     "nvmlInit: NVML_ERROR_LIB_RM_VERSION_MISMATCH",
@@ -160,7 +172,8 @@ XID = Rule(
     "xid",
     "The NVIDIA driver reported an Xid error",
     Severity.WARNING,
-    "The driver writes an Xid when a GPU, its memory, its links or a program on it fails. 13, 31, 43, 45, 68 and 109 are "
+    "The driver writes an Xid when a GPU, its memory, its links or a program on it fails. 13, 31, 43, 45, 68 and 109 "
+    "are "
     "mostly the program's own; 48, 63, 64, 74, 79, 94, 95, 119 and 120 point to the hardware or the driver.",
     "Look the number up in NVIDIA's catalogue; for those of the hardware drain the node and reset the GPU.",
     "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.",
@@ -234,7 +247,8 @@ ACS_ON = Rule(
     "acs-between-peers",
     "ACS sends traffic between neighbours through the CPU",
     Severity.WARNING,
-    "A switch port between the GPU and the NIC has P2P request or completion redirect on: what the two exchange goes up "
+    "A switch port between the GPU and the NIC has P2P request or completion redirect on: what the two exchange goes "
+    "up "
     "to the root complex and back, although they share a switch. GPUDirect RDMA gets much slower.",
     "Turn ACS off on those ports (setpci, or the firmware's setup) where devices are not passed to virtual machines.",
     "ACSCtl: ReqRedir+ CmpltRedir+",
@@ -245,7 +259,8 @@ NO_VIRTUAL_FUNCTIONS = Rule(
     "no-virtual-functions",
     "A port that can do SR-IOV has no virtual functions",
     Severity.INFO,
-    "sriov_numvfs is 0: a driver or plugin that hands out virtual functions finds nothing on this port. They have to be "
+    "sriov_numvfs is 0: a driver or plugin that hands out virtual functions finds nothing on this port. They have to "
+    "be "
     "created, and anew after each boot.",
     "echo N > /sys/bus/pci/devices/<address>/sriov_numvfs, or let the SR-IOV operator do it.",
     "sriov_totalvfs 64, sriov_numvfs 0",
@@ -256,7 +271,8 @@ PCIE_ERRORS = Rule(
     "pcie-errors",
     "PCIe errors were counted",
     Severity.WARNING,
-    "The kernel counted uncorrectable (fatal or non-fatal) errors, or very many corrected ones, on the link of the device.",
+    "The kernel counted uncorrectable (fatal or non-fatal) errors, or very many corrected ones, on the link of the "
+    "device.",
     "Reseat the card, check riser and cable; look into the kernel's log for 'AER'.",
     "aer_dev_fatal: TOTAL_ERR_FATAL 2",
     "Linux Documentation/PCI/pcieaer-howto.rst",
@@ -266,7 +282,8 @@ ROOT_IS_NOT_SWITCH = Rule(
     "root-wider-than-switch",
     "One PCIe root above several switches",
     Severity.INFO,
-    "Devices under different switches (or root ports) report the same pcieRoot. A constraint on pcieRoot holds for near "
+    "Devices under different switches (or root ports) report the same pcieRoot. A constraint on pcieRoot holds for "
+    "near "
     "and far pairs alike here: a shared pcieRoot does not mean a shared switch.",
     "Choose the pair by hand (see the matrix), or use a driver that publishes a closer attribute.",
     "GPU 43 and NIC 44 on one switch, GPU 47 and NIC 48 on another, all under pci0000:40",
@@ -297,7 +314,8 @@ NVML_FAILED = Rule(
     "nvml-failed",
     "NVML or one of its calls failed",
     Severity.WARNING,
-    "NVML is there and did not give an answer that it should have: what depends on it is unknown, which is not the same "
+    "NVML is there and did not give an answer that it should have: what depends on it is unknown, which is not the "
+    "same "
     "as absent.",
     "Run nvidia-smi -q on the node and look into the kernel's log for NVRM.",
     "nvmlDeviceGetMemoryInfo: NVML_ERROR_UNKNOWN",
@@ -308,7 +326,8 @@ NVIDIA_NOT_LOADED = Rule(
     "nvidia-driver-not-loaded",
     "NVIDIA GPUs and no NVIDIA driver",
     Severity.WARNING,
-    "There are NVIDIA GPUs on the bus that are not given to virtual machines, and the nvidia kernel module is not loaded "
+    "There are NVIDIA GPUs on the bus that are not given to virtual machines, and the nvidia kernel module is not "
+    "loaded "
     "(or nouveau has them): neither the device plugin nor the DRA driver can use them.",
     "Install the driver (or let the GPU operator do it), blacklist nouveau, and look why the module does not load.",
     "nvmlInit: NVML_ERROR_DRIVER_NOT_LOADED",
@@ -330,7 +349,8 @@ RECOVERY = Rule(
     "gpu-wants-recovery",
     "The driver asks for a reset or reboot",
     Severity.ERROR,
-    "NVML's recovery action is not 'none': the driver has seen a fault that only a reset, a reboot or draining resolves.",
+    "NVML's recovery action is not 'none': the driver has seen a fault that only a reset, a reboot or draining "
+    "resolves.",
     "Drain the node and do what it asks for.",
     "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION: reset",
     _NVML,
@@ -358,7 +378,8 @@ MEMORY_ONLY_NODE = Rule(
     "memory-only-numa-node",
     "A memory-only NUMA node without a known owner",
     Severity.INFO,
-    "A NUMA node has memory and no CPU, and nothing says whose memory it is: CXL, high bandwidth memory or a GPU's own. "
+    "A NUMA node has memory and no CPU, and nothing says whose memory it is: CXL, high bandwidth memory or a GPU's "
+    "own. "
     "Programs may be given it by the kernel without knowing.",
     "Keep it out of ordinary allocations (cpuset.mems, a movable zone) if it is a device's memory.",
     "node2: MemTotal 256 GiB, cpulist empty",
@@ -402,7 +423,8 @@ MIG_DRIFT = Rule(
     "mig-drift",
     "MIG on the node and in the slices differ",
     Severity.ERROR,
-    "The slices show a whole GPU that is in MIG mode, or MIG devices that do not exist (any more), or leave out some that "
+    "The slices show a whole GPU that is in MIG mode, or MIG devices that do not exist (any more), or leave out some "
+    "that "
     "do. Claims get devices that can not be prepared.",
     "Do not change MIG by hand under a running driver; restart the driver's pod after a change.",
     "gpu-0 published as a whole, MIG mode is on",
@@ -434,7 +456,8 @@ PLUGIN_TOO = Rule(
     "device-plugin-too",
     "A device plugin advertises the same devices",
     Severity.ERROR,
-    "The node's allocatable has the extended resource of a device plugin while a DRA driver publishes the same hardware: "
+    "The node's allocatable has the extended resource of a device plugin while a DRA driver publishes the same "
+    "hardware: "
     "both hand out the same devices and know nothing of each other.",
     "Run one of the two on a node (node selectors, or the operator's switch for the plugin).",
     "allocatable nvidia.com/gpu: 8, slices of gpu.nvidia.com with 8 GPUs",
@@ -445,7 +468,8 @@ NO_SLICES = Rule(
     "no-driver-publishes",
     "Hardware of a kind that no driver publishes on the node",
     Severity.WARNING,
-    "The node has devices for which a DRA driver is known, and no slice of that driver names the node: the driver is not "
+    "The node has devices for which a DRA driver is known, and no slice of that driver names the node: the driver is "
+    "not "
     "installed, its pod does not run here (labels, taints), or it has not published yet.",
     "Check the driver's DaemonSet and the labels that it selects nodes by.",
     "8 H100, no slice of gpu.nvidia.com for the node",

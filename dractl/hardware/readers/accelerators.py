@@ -32,9 +32,7 @@ _NEURON_FILES = {
 _REGION = re.compile(r"^region\d+$")
 
 
-def read_accelerators(
-    tree: Tree, functions: dict[str, PciFunction]
-) -> tuple[dict[str, list[Details]], list[Source]]:
+def read_accelerators(tree: Tree, functions: dict[str, PciFunction]) -> tuple[dict[str, list[Details]], list[Source]]:
     """Fill ``functions``; devices that name no function are given back by their class."""
     loose: dict[str, list[Details]] = {}
     sources = [

@@ -46,9 +46,9 @@ def read_amd(tree: Tree, functions: dict[str, PciFunction]) -> tuple[list[Detail
         function.details["amdgpu"] = _device(tree, function.address)
     nodes = _nodes(tree)
     for node in nodes:
-        function = functions.get(node.get("address", ""))
-        if function is not None:
-            function.details.setdefault("kfd", []).append(node)
+        owner = functions.get(node.get("address", ""))
+        if owner is not None:
+            owner.details.setdefault("kfd", []).append(node)
     partitions = _partitions(tree)
     return nodes, partitions, _source(tree, gpus, nodes, functions)
 
@@ -58,7 +58,9 @@ def _source(tree: Tree, gpus: list[PciFunction], nodes: list[Details], functions
         return Source("amd", SourceState.PARTIAL, f"{len(gpus)} GPUs; /sys/class/kfd is not visible: no XGMI links")
     if gpus or nodes:
         return Source("amd", SourceState.READ, f"{len(gpus)} GPUs with amdgpu, {len(nodes)} KFD nodes")
-    if any(function.vendor == _VENDOR and function.klass in {0x0300, 0x0380, 0x1200} for function in functions.values()):
+    if any(
+        function.vendor == _VENDOR and function.klass in {0x0300, 0x0380, 0x1200} for function in functions.values()
+    ):
         return Source("amd", SourceState.ABSENT, "no AMD GPU is bound to amdgpu")
     reason = "no AMD GPU" if not tree.root.exists("sys/module/amdgpu") else "amdgpu is loaded and drives nothing"
     return Source("amd", SourceState.ABSENT, reason)

@@ -49,8 +49,7 @@ def read_host(root: Root, live: bool, asking: Asking | None = None) -> Host:
     host.cpus, source = run.one("cpu", lambda: read_cpus(tree), lambda why: (host.cpus, why))
     host.sources.append(source)
     host.machine = run.one("machine", lambda: read_machine(tree, host.cpus.flags), lambda why: host.machine)
-    if live:
-        host.machine.container = read_container(tree)
+    host.machine.container = read_container(tree)
     host.numa, source = run.one("numa", lambda: read_numa(tree), lambda why: (Unseen(why.reason), why))
     host.sources.append(source)
     host.hugepages = run.one("hugepages", lambda: read_hugepages(tree), lambda why: [])
@@ -110,6 +109,8 @@ def _devices(tree: Tree, host: Host, run: _Runner) -> None:
     nodes, host.partitions, source = run.one("amd", lambda: read_amd(tree, functions), lambda why: ([], [], why))
     if nodes:
         host.fabric["kfd"] = nodes
+    if "amdgpu" in host.modules:
+        host.modules["amdgpu.srcversion"] = tree.text("sys/module/amdgpu/srcversion")
     sources.append(source)
     host.others, found = run.one("accel", lambda: read_accelerators(tree, functions), lambda why: ({}, [why]))
     sources += found
@@ -121,9 +122,7 @@ def _devices(tree: Tree, host: Host, run: _Runner) -> None:
 
 
 def _names(root: Root, host: Host) -> None:
-    pairs = {
-        (function.vendor, function.device) for function in host.functions.values() if function.vendor is not None
-    }
+    pairs = {(function.vendor, function.device) for function in host.functions.values() if function.vendor is not None}
     host.names, source = read_names(pairs, [root] if host.live else [root, FolderRoot(Path("/"), "this machine")])
     host.sources.append(source)
 
@@ -136,7 +135,11 @@ def _nvml(tree: Tree, host: Host, asking: Asking) -> None:
     recorded = tree.root.read(NVML_RECORD, 1 << 24)
     if isinstance(recorded, bytes):
         try:
-            host.nvml = from_json(json.loads(recorded))
+            data = json.loads(recorded)
+            if "skipped" in data:
+                host.sources.append(Source("nvml", SourceState.SKIPPED, str(data["skipped"])))
+                return
+            host.nvml = from_json(data)
             host.sources.append(source_of(host.nvml))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             host.sources.append(Source("nvml", SourceState.FAILED, f"{NVML_RECORD} can not be read: {error}"))

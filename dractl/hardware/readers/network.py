@@ -20,9 +20,8 @@ def read_network(tree: Tree, functions: dict[str, PciFunction]) -> tuple[list[Ne
     entries = tree.entries(NET)
     if isinstance(entries, list):
         for entry in sorted(entries, key=lambda entry: natural(entry.name)):
-            if not (tree.root.exists(f"{entry.path}/operstate") or tree.root.exists(f"{entry.path}/address")):
-                if entry.address is None:
-                    continue
+            if entry.address is None and not tree.root.exists(entry.path):
+                continue
             netdev = _netdev(tree, entry.path, entry.name)
             function = functions.get(entry.address or "")
             if function is None:

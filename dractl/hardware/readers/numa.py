@@ -31,7 +31,9 @@ def read_numa(tree: Tree) -> tuple[list[NumaNode] | Unseen, Source]:
     dark = [node.id for node in nodes if isinstance(node.memory, Unseen)]
     if dark:
         which = ", ".join(map(str, dark))
-        return nodes, Source("numa", SourceState.PARTIAL, f"{_count(nodes)}; memory of node {which} unknown: no meminfo")
+        return nodes, Source(
+            "numa", SourceState.PARTIAL, f"{_count(nodes)}; memory of node {which} unknown: no meminfo"
+        )
     return nodes, Source("numa", SourceState.READ, _count(nodes))
 
 

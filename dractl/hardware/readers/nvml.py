@@ -1,7 +1,7 @@
 """What NVIDIA's management library says, through ``pynvml``. Source: the NVML API reference.
 
-Every call may fail alone: one lost GPU must not hide the others. The library is asked in a thread of its own, because it
-can hang in the kernel when a GPU has fallen off the bus.
+Every call may fail alone: one lost GPU must not hide the others. The library is asked in a thread of its own, because
+it can hang in the kernel when a GPU has fallen off the bus.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _ERRORS = {
     1: "NVML_ERROR_UNINITIALIZED", 2: "NVML_ERROR_INVALID_ARGUMENT", _NOT_SUPPORTED: "NVML_ERROR_NOT_SUPPORTED",
     _NO_PERMISSION: "NVML_ERROR_NO_PERMISSION", _NOT_FOUND: "NVML_ERROR_NOT_FOUND", 7: "NVML_ERROR_INSUFFICIENT_SIZE",
     8: "NVML_ERROR_INSUFFICIENT_POWER", _NOT_LOADED: "NVML_ERROR_DRIVER_NOT_LOADED", 10: "NVML_ERROR_TIMEOUT",
-    11: "NVML_ERROR_IRQ_ISSUE", _NO_LIBRARY: "NVML_ERROR_LIBRARY_NOT_FOUND", _NO_FUNCTION: "NVML_ERROR_FUNCTION_NOT_FOUND",
+    11: "NVML_ERROR_IRQ_ISSUE", _NO_LIBRARY: "NVML_ERROR_LIBRARY_NOT_FOUND",
+    _NO_FUNCTION: "NVML_ERROR_FUNCTION_NOT_FOUND",
     14: "NVML_ERROR_CORRUPTED_INFOROM", _LOST: "NVML_ERROR_GPU_IS_LOST", _RESET: "NVML_ERROR_RESET_REQUIRED",
     17: "NVML_ERROR_OPERATING_SYSTEM", _MISMATCH: "NVML_ERROR_LIB_RM_VERSION_MISMATCH", 19: "NVML_ERROR_IN_USE",
     20: "NVML_ERROR_MEMORY", 21: "NVML_ERROR_NO_DATA", 23: "NVML_ERROR_INSUFFICIENT_RESOURCES",
@@ -374,10 +375,19 @@ class _Asking:
             name = _text(getattr(info, "name", b"")).removeprefix("MIG ").lower()
             self.gpu.mig_profiles.append(
                 MigProfile(
-                    int(info.id), name, int(info.memorySizeMB) << 20, int(info.multiprocessorCount),
-                    int(info.copyEngineCount), int(info.decoderCount), int(info.encoderCount), int(info.jpegCount),
-                    int(info.ofaCount), starts, size, int(info.sliceCount),
-                )  # fmt: skip
+                    id=int(info.id),
+                    name=name,
+                    memory=int(info.memorySizeMB) << 20,
+                    multiprocessors=int(info.multiprocessorCount),
+                    copy_engines=int(info.copyEngineCount),
+                    decoders=int(info.decoderCount),
+                    encoders=int(info.encoderCount),
+                    jpeg_engines=int(info.jpegCount),
+                    ofa_engines=int(info.ofaCount),
+                    starts=starts,
+                    size=size,
+                    slices=int(info.sliceCount),
+                )
             )
 
     def _placements(self, profile: int) -> tuple[tuple[int, ...], int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from dractl.hardware.model import Link, PciFunction, Source, SourceState, Sriov, Unseen, Why, known
 from dractl.hardware import config_space as space
+from dractl.hardware.model import Link, PciFunction, Source, SourceState, Sriov, Unseen, Why, known
 from dractl.hardware.readers.tree import ADDRESS, PCI_ROOT, Tree, absent
 
 DEVICES = "sys/bus/pci/devices"

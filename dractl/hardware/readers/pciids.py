@@ -13,33 +13,31 @@ from dractl.hardware.readers.root import Root
 
 PLACES = ("dractl/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/misc/pci.ids", "var/lib/pciutils/pci.ids")
 _LIMIT = 1 << 23
+_OWN_NAMES = "# the captured machine had no pci.ids"
 
 
-def read_names(
-    pairs: Iterable[tuple[int, int | None]], roots: Iterable[Root]
-) -> tuple[dict[str, str], Source]:
+def read_names(pairs: Iterable[tuple[int, int | None]], roots: Iterable[Root]) -> tuple[dict[str, str], Source]:
     """Names by ``10de`` and ``10de:2330``; the first root that has a pci.ids gives them, our table fills the gaps."""
     wanted = set(pairs)
-    data, where = _find(roots)
+    data = _find(roots)
     names: dict[str, str] = {}
     for vendor in {vendor for vendor, _ in wanted}:
         block, name = _block(data, vendor)
-        own = VENDORS.get(vendor)
-        if own or name:
-            names[f"{vendor:04x}"] = own or name
+        if name or vendor in VENDORS:
+            names[f"{vendor:04x}"] = name or VENDORS[vendor]
         for device in {device for other, device in wanted if other == vendor and device is not None}:
             found = _device(block, device) or DEVICES.get((vendor, device), "")
             if found:
                 names[f"{vendor:04x}:{device:04x}"] = found
-    if data:
-        return names, Source("pci.ids", SourceState.READ, where)
+    if data and not data.startswith(b"\n" + _OWN_NAMES.encode()):
+        return names, Source("pci.ids", SourceState.READ, f"{len(names)} names")
     return names, Source(
         "pci.ids", SourceState.ABSENT, "no pci.ids on this system: only well-known devices have names",
         "install pci.ids (package pci.ids or hwdata)",
     )  # fmt: skip
 
 
-def _find(roots: Iterable[Root]) -> tuple[bytes, str]:
+def _find(roots: Iterable[Root]) -> bytes:
     for root in roots:
         for place in PLACES:
             # the file itself is never recorded: a capture keeps the few lines that it needs
@@ -47,8 +45,8 @@ def _find(roots: Iterable[Root]) -> tuple[bytes, str]:
             data = root.read(place, _LIMIT)
             root.record = record
             if isinstance(data, bytes) and data:
-                return b"\n" + data, f"/{place} of {root.name}"
-    return b"", ""
+                return b"\n" + data
+    return b""
 
 
 def _block(data: bytes, vendor: int) -> tuple[bytes, str]:
@@ -76,9 +74,9 @@ def _device(block: bytes, device: int) -> str:
     return block[start + 8 : end if end > 0 else len(block)].decode("utf-8", "replace").strip()
 
 
-def subset(names: dict[str, str]) -> bytes:
-    """A pci.ids of the given names alone, for a capture."""
-    lines = []
+def subset(names: dict[str, str], from_file: bool) -> bytes:
+    """A pci.ids of the given names alone, for a capture; it remembers whether the machine had one."""
+    lines = [] if from_file else [_OWN_NAMES]
     for vendor in sorted({key[:4] for key in names}):
         lines.append(f"{vendor}  {names.get(vendor, 'vendor ' + vendor)}")
         lines += [f"\t{key[5:]}  {names[key]}" for key in sorted(names) if key.startswith(vendor + ":")]

@@ -1,8 +1,8 @@
 """The tree that hardware is read from: a live or captured folder, or a tar archive. Never a global.
 
 Paths are written without a leading slash (``sys/bus/pci/devices``). Links are followed inside the root only, as if it
-were the root of the file system: an absolute target or a ``..`` at the top stays inside, so that a captured tree can not
-make anybody read a file of the machine it is looked at on. Nothing is ever written or extracted.
+were the root of the file system: an absolute target or a ``..`` at the top stays inside, so that a captured tree can
+not make anybody read a file of the machine it is looked at on. Nothing is ever written or extracted.
 
 Whatever can not be read is a value with a reason (``Unseen``), never an exception.
 """
@@ -113,8 +113,11 @@ class Root(ABC):
         if isinstance(place, Unseen):
             return False
         kind = self._kind(place)
-        if kind == FOLDER and self.record is not None:
-            self.record.folders.add(place)
+        if self.record is not None:
+            if kind == FOLDER:
+                self.record.folders.add(place)
+            elif kind is not None:
+                self.record.files.setdefault(place, b"")
         return kind is not None
 
     # --- how a kind of root does it ---------------------------------------------------------------------------------
@@ -221,7 +224,7 @@ class FolderRoot(Root):
 
     def _readlink(self, place: str) -> str | None:
         try:
-            return os.readlink(self._path(place))
+            return os.readlink(self._path(place))  # noqa: PTH115 - thousands of calls
         except (OSError, ValueError):
             return None
 
@@ -242,7 +245,7 @@ class FolderRoot(Root):
 
     def _list(self, place: str) -> list[str] | Unseen:
         try:
-            return os.listdir(self._path(place))
+            return os.listdir(self._path(place))  # noqa: PTH208 - thousands of calls
         except (OSError, ValueError) as error:
             return unseen_of(error)
 
@@ -331,14 +334,17 @@ def unseen_of(error: Exception) -> Unseen:
 
 
 def open_root(where: str | None) -> Root:
-    """The root that ``--root`` names: None for this machine, a folder, or a tar archive. DractlError if it is neither."""
+    """The root that ``--root`` names: None for this machine, a folder, or a tar archive. DractlError if it is "
+    "neither."""
     if where is None:
         return FolderRoot(Path("/"), "this machine")
     path = Path(where)
     if path.is_dir():
         return FolderRoot(_top_of(path), where)
     if not path.exists():
-        raise DractlError(f"{where}: no such folder or file", "Give a folder that holds sys/ (and proc/), or a capture.")
+        raise DractlError(
+            f"{where}: no such folder or file", "Give a folder that holds sys/ (and proc/), or a capture."
+        )
     from dractl.hardware.readers.archive import ArchiveRoot
 
     return ArchiveRoot(path)

@@ -60,7 +60,9 @@ def read_cxl(tree: Tree, functions: dict[str, PciFunction]) -> tuple[list[Detail
                 "address": entry.address,
                 "volatile": _hex(tree, f"{entry.path}/ram/size"),
                 "persistent": _hex(tree, f"{entry.path}/pmem/size"),
-                "numaNode": tree.maybe(f"{entry.path}/numa_node") if tree.root.exists(f"{entry.path}/numa_node") else None,
+                "numaNode": tree.maybe(f"{entry.path}/numa_node")
+                if tree.root.exists(f"{entry.path}/numa_node")
+                else None,
                 "firmware": tree.text(f"{entry.path}/firmware_version"),
             }
             function = functions.get(entry.address or "")

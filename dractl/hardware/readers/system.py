@@ -48,9 +48,7 @@ def read_machine(tree: Tree, flags: frozenset[str]) -> Machine:
         hostname=tree.text("proc/sys/kernel/hostname"),
         vendor=tree.text(f"{dmi}/sys_vendor"),
         product=tree.text(f"{dmi}/product_name") or model.rstrip("\0"),
-        board=" ".join(
-            part for part in (tree.text(f"{dmi}/board_vendor"), tree.text(f"{dmi}/board_name")) if part
-        ),
+        board=" ".join(part for part in (tree.text(f"{dmi}/board_vendor"), tree.text(f"{dmi}/board_name")) if part),
         kernel=_kernel(tree),
         iommu_options=_iommu_options(tree.text("proc/cmdline")),
     )
@@ -87,7 +85,7 @@ def _virtual(tree: Tree, machine: Machine, flags: frozenset[str]) -> str:
 
 
 def read_container(tree: Tree) -> str:
-    """What kind of container dractl itself runs in; meaningful for the live machine only."""
+    """What kind of container this root is the root of."""
     if tree.root.exists(".dockerenv"):
         return "docker"
     if tree.root.exists("run/.containerenv"):
@@ -99,9 +97,7 @@ def read_container(tree: Tree) -> str:
 
 def read_modules(tree: Tree) -> dict[str, str]:
     """Loaded kernel modules that matter here, with their versions."""
-    return {
-        name: tree.text(f"sys/module/{name}/version") for name in MODULES if tree.root.exists(f"sys/module/{name}")
-    }
+    return {name: tree.text(f"sys/module/{name}/version") for name in MODULES if tree.root.exists(f"sys/module/{name}")}
 
 
 # --- IOMMU ----------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ def render_table(report: Report, terminal: Terminal = PLAIN, wide: bool = False)
         _devices(report, terminal, wide),
         _numa(report, terminal),
         _pairs(report, terminal),
+        _comparison(report, terminal),
         _findings(report, terminal),
         _sources(report, terminal, wide),
     ]
@@ -44,7 +45,8 @@ def _head(report: Report, terminal: Terminal) -> str:
         facts.append(f"seen from a {machine['container']} container")
     if machine["kernel"]:
         facts.append(f"Linux {machine['kernel']}")
-    lines = [f"{terminal.bold(name)}  {', '.join(fact for fact in facts if fact)}".rstrip()]
+    title = _wrapped(f"{name}  {', '.join(fact for fact in facts if fact)}".rstrip(), terminal.width, "")
+    lines = [terminal.bold(name) + title[0][len(name) :], *(f"  {line}" for line in title[1:])]
     lines.append("  " + _processors(cpus))
     driver = _driver(report)
     if driver:
@@ -161,11 +163,15 @@ def _functions(functions: Sequence[Mapping[str, Any]], wide: bool) -> list[list[
     text = f"{len(functions)} virtual functions: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     return [
         [
-            f"{first['label']}..", first["address"], text,
+            f"{first['label']}..",
+            first["address"],
+            text,
             _or_unknown(first.get("numaNode")) if len(same["numaNode"]) == 1 else "mixed",
-            (first.get("pcieRoot") or _UNKNOWN) if len(same["pcieRoot"]) == 1 else "mixed", "", f"to {last['address'][-4:]}",
+            (first.get("pcieRoot") or _UNKNOWN) if len(same["pcieRoot"]) == 1 else "mixed",
+            "",
+            f"to {last['address'].partition(':')[2]}",
         ]
-    ]  # fmt: skip
+    ]
 
 
 def _link(link: Mapping[str, Any] | None, unknown: bool) -> str:
@@ -184,7 +190,7 @@ def _link(link: Mapping[str, Any] | None, unknown: bool) -> str:
 def _numa(report: Report, terminal: Terminal) -> str:
     nodes = report["numaNodes"]
     if nodes is None:
-        return "  NUMA nodes unknown: " + report["unknown"]["numaNodes"]
+        return f"  NUMA nodes unknown: {report['unknown']['numaNodes']}"
     if not nodes:
         return ""
     rows = []
@@ -215,6 +221,20 @@ def _pairs(report: Report, terminal: Terminal) -> str:
         lines.append(f"    {pair['device']}: {', '.join(pair['nearest'])} ({pair['distance']}{where}{root})")
     if len(pairs) > 16:
         lines.append(f"    and {len(pairs) - 16} more (-o json)")
+    return "\n".join(lines)
+
+
+def _comparison(report: Report, terminal: Terminal) -> str:
+    comparison = report.get("comparison")
+    if comparison is None:
+        return ""
+    lines = ["  " + terminal.bold(f"Compared with the ResourceSlices of node {comparison['node']}")]
+    for entry in comparison["drivers"]:
+        text = f"{entry['driver']}: {entry['published']} published"
+        text += f", not compared: {entry['notCompared']}" if "notCompared" in entry else f", {entry['matched']} matched"
+        lines.append("    " + text)
+    if not comparison["drivers"]:
+        lines.append("    no slice names this node")
     return "\n".join(lines)
 
 
