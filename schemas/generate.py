@@ -171,9 +171,7 @@ def read_wheels(folder: Path) -> Json:
                         continue
                     models[name] = model_fields(archive.read(f"kubernetes/client/models/{snake(name)}.py").decode())
                     waiting += [
-                        word
-                        for field in models[name].values()
-                        for word in re.findall(r"\bV[0-9]\w+", field["type"])
+                        word for field in models[name].values() for word in re.findall(r"\bV[0-9]\w+", field["type"])
                     ]
     return {release: {name: out[release][name] for name in sorted(out[release])} for release in sorted(out)}
 

@@ -1,0 +1,186 @@
+"""Claims and templates against a fleet: what their selectors match, and on which nodes the allocator serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from dractl.allocator import ERROR, FITS, Allocator, Profile
+from dractl.allocator.request import ClaimPlan, RequestSpec
+from dractl.cel.environment import Environment
+from dractl.inventory import Inventory
+from dractl.kube.decode import DecodeError, decode
+from dractl.kube.objects import DeviceClass, Meta, ResourceClaim, ResourceClaimTemplate
+from dractl.rules import allocation
+from dractl.validation.model import Fault, Json, Path, claim_view
+from dractl.validation.references import Known
+from dractl.validation.selectors import selector_view
+from dractl.validation.settings import Settings
+
+
+@dataclass(slots=True)
+class RequestCount:
+    """How many published devices match one request (class and selectors; in use or not), on how many nodes."""
+
+    name: str
+    device_class: str
+    matching: int = 0
+    nodes: int = 0
+
+
+@dataclass(slots=True)
+class FleetAnswer:
+    """One claim against the fleet. ``error`` is kube-scheduler's text where it gives up on all nodes."""
+
+    requests: list[RequestCount] = field(default_factory=list)
+    nodes: int = 0
+    fits: list[str] = field(default_factory=list)
+    error: str = ""
+    faults: list[Fault] = field(default_factory=list)
+    note: str = ""
+
+
+class FleetChecker:
+    """Answers for one fleet.
+
+    Args:
+        inventory: the fleet with what is in use.
+        settings: release and gates.
+        classes: DeviceClasses of the manifests as read; they replace those of the fleet.
+    """
+
+    def __init__(self, inventory: Inventory, settings: Settings, classes: Iterable[Json] = ()) -> None:
+        self.inventory = inventory
+        known = dict(inventory.classes)
+        for body in classes:
+            found = _decoded(body)
+            if isinstance(found, DeviceClass):
+                known[found.meta.name] = found
+        self.classes = known
+        self.allocator = Allocator(
+            Profile.for_release(settings.version, settings.gates),
+            inventory.slices,
+            known.values(),
+            inventory.claims.values(),
+            inventory.taint_rules,
+        )
+
+    def check(self, value: Json) -> FleetAnswer | None:
+        """The answer for a ResourceClaim or ResourceClaimTemplate as read; None if it cannot be decoded."""
+        claim = _claim_of(value)
+        view = claim_view(value)
+        if claim is None or view is None:
+            return None
+        answer = FleetAnswer(nodes=len(self.inventory.nodes))
+        missing = sorted({one.device_class for one in view.requests} - set(self.classes) - {""})
+        if missing:
+            answer.note = f"not tried: class {', '.join(missing)} is not known"
+            return answer
+        (plan,) = self.allocator.plan([claim])
+        paths = {one.name: one.path for one in view.requests}
+        self._count(plan, paths, answer)
+        if not self.inventory.nodes:
+            answer.note = "not tried: the snapshot has no nodes"
+            return answer
+        results = self.allocator.allocate_nodes([claim], self.inventory.nodes.values())
+        answer.fits = [name for name, result in results.by_node.items() if result.verdict == FITS]
+        errors = {result.error for result in results.by_node.values() if result.verdict == ERROR and result.error}
+        answer.error = min(errors) if errors and not answer.fits else ""
+        return answer
+
+    def _count(self, plan: ClaimPlan, paths: Mapping[str, Path], answer: FleetAnswer) -> None:
+        for spec in _specs(plan):
+            count = RequestCount(spec.name, spec.device_class.meta.name)
+            nodes: set[str] = set()
+            failed: dict[tuple[bool, int], list[tuple[str, str]]] = {}
+            for device_id, published in self.inventory.devices.items():
+                verdict = spec.chain.verdict(device_id.driver, published.device)
+                if verdict.match:
+                    count.matching += 1
+                    if published.node_name:
+                        nodes.add(published.node_name)
+                elif verdict.failed and verdict.error:
+                    failed.setdefault((verdict.by_class, verdict.index), []).append((str(device_id), verdict.error))
+            count.nodes = len(nodes)
+            answer.requests.append(count)
+            path = paths.get(spec.name, ("spec",))
+            for (by_class, index), devices in failed.items():
+                answer.faults.append(_failed(spec, path, by_class, index, devices))
+            if count.matching == 0 and not failed:
+                answer.faults.append(_nothing(spec, path, len(self.inventory.devices)))
+
+
+def _specs(plan: ClaimPlan) -> list[RequestSpec]:
+    """The requests of a plan, alternatives one by one; without those that have an error of their own."""
+    return [spec for request in plan.requests for spec in request.specs if spec is not None]
+
+
+def _failed(spec: RequestSpec, path: Path, by_class: bool, index: int, devices: list[tuple[str, str]]) -> Fault:
+    device, error = devices[0]
+    where = f"a selector of class {spec.device_class.meta.name}" if by_class else "the selector"
+    message = f"{where} fails on {len(devices)} published devices, the first is {device}: {error}"
+    place = (*path, "deviceClassName") if by_class else (*path, "selectors", index, "cel", "expression")
+    return Fault(allocation.SELECTOR_ERROR, message, place, evidence={"devices": len(devices), "first": device})
+
+
+def _nothing(spec: RequestSpec, path: Path, published: int) -> Fault:
+    message = (
+        f"request {spec.name} (class {spec.device_class.meta.name}) matches none of the {published} published devices"
+    )
+    return Fault(allocation.SELECTS_NOTHING, message, path)
+
+
+def _decoded(body: Json) -> object:
+    try:
+        return decode(body, defaults=True)
+    except DecodeError:
+        return None
+
+
+def _claim_of(value: Json) -> ResourceClaim | None:
+    found = _decoded(value)
+    if isinstance(found, ResourceClaimTemplate):
+        name = found.meta.name or "template"
+        return ResourceClaim(Meta(name=name, namespace=found.meta.namespace or "default"), found.spec)
+    if isinstance(found, ResourceClaim):
+        found.meta.namespace = found.meta.namespace or "default"
+        return ResourceClaim(found.meta, found.spec)
+    return None
+
+
+def known_of(inventory: Inventory, environment: Environment) -> Known:
+    """What the rules that take several objects need from a fleet."""
+    known = Known()
+    seen = inventory.kinds
+    if "DeviceClass" in seen:
+        known.objects["DeviceClass"] = frozenset(("", name) for name in inventory.classes)
+    if "ResourceClaim" in seen:
+        known.objects["ResourceClaim"] = frozenset((key.namespace, key.name) for key in inventory.claims)
+    if "ResourceClaimTemplate" in seen:
+        known.objects["ResourceClaimTemplate"] = frozenset((key.namespace, key.name) for key in inventory.templates)
+    for name, item in inventory.classes.items():
+        known.classes[name] = _drivers(item, environment)
+    for key, claim in inventory.claims.items():
+        known.requests["ResourceClaim", key.namespace, key.name] = frozenset(one.name for one in claim.spec.requests)
+    for key, template in inventory.templates.items():
+        names = frozenset(one.name for one in template.spec.requests)
+        known.requests["ResourceClaimTemplate", key.namespace, key.name] = names
+    published: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for device_id, device in inventory.devices.items():
+        types = published.setdefault(device_id.driver, {})
+        for key_text, attribute in device.device.attributes.items():
+            domain, _, name = key_text.rpartition("/")
+            types.setdefault((domain or device_id.driver, name), set()).add(attribute.kind)
+    known.published = {
+        driver: {name: frozenset(kinds) for name, kinds in types.items()} for driver, types in published.items()
+    }
+    return known
+
+
+def _drivers(item: DeviceClass, environment: Environment) -> frozenset[str] | None:
+    found: frozenset[str] | None = None
+    for selector in item.selectors:
+        view = selector_view(selector.cel, environment) if selector.cel else None
+        if view is not None and view.drivers is not None:
+            found = view.drivers if found is None else found & view.drivers
+    return found
