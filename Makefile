@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: help venv demo test lint bench completions schemas clean
+.PHONY: help venv demo test lint bench completions schemas readme clean
 
 help:
 	@echo "make demo         read why a claim on the recorded fleet is pending"
@@ -13,6 +13,7 @@ help:
 	@echo "make bench        measure speed (prints figures, judges nothing)"
 	@echo "make completions  write the completion scripts for bash, zsh and fish"
 	@echo "make schemas      write the JSON Schemas of Kubernetes' kinds and of dractl's reports"
+	@echo "make readme       renew the outputs in README.md"
 	@echo "make clean        remove .venv and caches"
 
 venv: $(VENV)/.installed
@@ -44,6 +45,9 @@ completions: venv
 schemas: venv
 	$(BIN)/python schemas/generate.py
 	$(BIN)/python schemas/reports.py
+
+readme: venv
+	$(BIN)/python scripts/readme.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
