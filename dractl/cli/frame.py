@@ -99,7 +99,7 @@ def run(arguments: Sequence[str], program: str = "dractl") -> int:
         return int(Exit.GOOD)
     except DractlError as error:
         return _fail(streams, debug, error.message, error.hint, error.exit_code)
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except Exception as error:
         return _unexpected(streams, debug, error, name)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dractl.cli.options import Format
+from dractl.errors import DractlError
 from dractl.render.text.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class Streams:
 
 def open_streams() -> Streams:
     """Make both streams able to print any character, and look at stderr."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller (>&-)
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -103,6 +107,14 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        # the interpreter flushes once more at its end and would complain there
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        # the interpreter flushes once more at its end and would complain there, hence the silence
+        _silence(stream)
         raise OutputClosed from None
+    except OSError as error:
+        _silence(stream)
+        raise DractlError(f"cannot write the output: {error.strerror}", "Check where the output goes.") from None
+
+
+def _silence(stream: TextIO) -> None:
+    """Send what is left in the buffer nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

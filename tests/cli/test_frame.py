@@ -150,6 +150,15 @@ def test_a_closed_pipe_ends_quietly():
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
 
+@pytest.mark.parametrize(("where", "code", "message"), [(">&-", 0, ""), ("> /dev/full", 2, "error: cannot write")])
+def test_an_output_that_takes_nothing(where, code, message):
+    command = f'"{sys.executable}" -m dractl get devices --demo {where}'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(message)
+    assert len(done.stderr.splitlines()) == (2 if message else 0)
+
+
 def test_a_stream_that_cannot_show_a_character_still_prints(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: knöten}\n", encoding="utf-8")
