@@ -61,13 +61,15 @@ class Stack:
         return any(state is None for state, _ in self.pairs)
 
 
+EMPTY = Stack(((None, None),))
+
+
 class _Stacks:
     """Makes stacks so that equal ones are one object."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[int, int], ...], Stack] = {}
+        self._known: dict[tuple[tuple[int, int], ...], Stack] = {((-1, id(None)),): EMPTY}
         self._merged: dict[tuple[int, int, bool], Stack] = {}
-        self.empty = self._make([(None, None)])
 
     def _make(self, pairs: Iterable[tuple[State | None, Stack | None]]) -> Stack:
         # the end sorts behind all states
@@ -89,8 +91,8 @@ class _Stacks:
         return merged
 
     def _merge(self, first: Stack, second: Stack, wildcard: bool) -> Stack:
-        if wildcard and (first is self.empty or second is self.empty):
-            return self.empty
+        if wildcard and (first is EMPTY or second is EMPTY):
+            return EMPTY
         pairs: dict[State | None, Stack | None] = dict(first.pairs)
         for state, below in second.pairs:
             mine = pairs.get(state)
@@ -119,19 +121,22 @@ class _Config:
 
 
 class _ConfigSet:
-    def __init__(self, full: bool) -> None:
+    """Places that the input may have reached. ``full``: with the rules that are really open."""
+
+    def __init__(self, full: bool, stacks: _Stacks) -> None:
         self.full = full
+        self.stacks = stacks
         self.configs: list[_Config] = []
         self._index: dict[tuple[State, int, int | None], _Config] = {}
 
-    def add(self, config: _Config, stacks: _Stacks) -> None:
+    def add(self, config: _Config) -> None:
         key = (config.state, config.alternative, config.predicate)
         mine = self._index.get(key)
         if mine is None:
             self._index[key] = config
             self.configs.append(config)
             return
-        mine.stack = stacks.merge(mine.stack, config.stack, wildcard=not self.full)
+        mine.stack = self.stacks.merge(mine.stack, config.stack, wildcard=not self.full)
         mine.outside = max(mine.outside, config.outside)
         mine.unfiltered = mine.unfiltered or config.unfiltered
 
@@ -159,6 +164,27 @@ class _Node:
     ambiguous: bool = False
 
 
+class _Automaton:
+    """What predictions without context have found out so far; all parses share it."""
+
+    def __init__(self) -> None:
+        self.stacks = _Stacks()
+        self.starts: dict[tuple[State, int], _Node] = {}
+        self.size = 0
+
+
+_MAX_NODES = 20_000
+_shared = _Automaton()
+
+
+def _automaton() -> _Automaton:
+    """The shared automaton; a new one where it has grown too large."""
+    global _shared  # noqa: PLW0603  a cache
+    if _shared.size > _MAX_NODES:
+        _shared = _Automaton()
+    return _shared
+
+
 class Predictor:
     """Predicts for one parse. ``allowed`` tells whether a precedence may be used in the rule that is open."""
 
@@ -166,8 +192,8 @@ class Predictor:
         self._network = network
         self._tokens = tokens
         self._allowed = allowed
-        self._stacks = _Stacks()
-        self._starts: dict[tuple[State, int], _Node] = {}
+        self._automaton = _automaton()
+        self._open_stacks = _Stacks()
         self._recursive_rule = ""
 
     def predict(self, decision: Choice | Loop, frame: Frame, precedence: int) -> int:
@@ -180,12 +206,12 @@ class Predictor:
         recursive = isinstance(decision, Loop) and decision.recursive
         self._recursive_rule = state.rule if recursive else ""
         key = (state, precedence if recursive else -1)
-        start = self._starts.get(key)
+        start = self._automaton.starts.get(key)
         if start is None:
-            configs = self._start_configs(state, self._stacks.empty, full=False)
+            configs = self._start_configs(state, EMPTY, _ConfigSet(False, self._automaton.stacks))
             if recursive:
                 configs = self._filter_by_precedence(configs)
-            start = self._starts[key] = _Node(configs)
+            start = self._automaton.starts[key] = _Node(configs)
         return self._follow(state, start, frame)
 
     def _follow(self, decision: State, node: _Node, frame: Frame) -> int:
@@ -194,6 +220,7 @@ class Predictor:
             token = self._tokens.peek(ahead)
             if token.kind not in node.edges:
                 node.edges[token.kind] = self._next_node(node, token.kind)
+                self._automaton.size += 1
             following = node.edges[token.kind]
             if following is None:
                 return self._finished(node.configs, token)
@@ -250,7 +277,7 @@ class Predictor:
         return following
 
     def _follow_in_context(self, decision: State, frame: Frame) -> int:
-        configs = self._start_configs(decision, self._stack_of(frame), full=True)
+        configs = self._start_configs(decision, self._stack_of(frame), _ConfigSet(True, self._open_stacks))
         ahead = 0
         while True:
             token = self._tokens.peek(ahead)
@@ -276,15 +303,14 @@ class Predictor:
             assert follow is not None
             returns.append(follow)
             each = each.parent
-        stack = self._stacks.empty
+        stack = EMPTY
         for state in reversed(returns):
-            stack = self._stacks.push(stack, state)
+            stack = self._open_stacks.push(stack, state)
         return stack
 
     # -- following the network
 
-    def _start_configs(self, decision: State, stack: Stack, full: bool) -> _ConfigSet:
-        configs = _ConfigSet(full)
+    def _start_configs(self, decision: State, stack: Stack, configs: _ConfigSet) -> _ConfigSet:
         for number, step in enumerate(decision.transitions, 1):
             walk = _Walk(self, configs, collect=True, eof=False)
             walk.close(_Config(step.target, number, stack), 0)
@@ -293,7 +319,7 @@ class Predictor:
     def _reach(self, configs: _ConfigSet, kind: int) -> _ConfigSet | None:
         """Where a token leads."""
         stopped: list[_Config] = []
-        moved = _ConfigSet(configs.full)
+        moved = _ConfigSet(configs.full, configs.stacks)
         for config in configs.configs:
             if config.state.kind is StateKind.RULE_STOP:
                 if configs.full or kind == EOF:
@@ -301,10 +327,10 @@ class Predictor:
                 continue
             for step in config.state.transitions:
                 if step.tokens is not None and kind in step.tokens:
-                    moved.add(config.at(step.target), self._stacks)
+                    moved.add(config.at(step.target))
         if not stopped and kind != EOF and (len(moved.configs) == 1 or moved.unique_alternative()):
             return moved
-        reached = _ConfigSet(configs.full)
+        reached = _ConfigSet(configs.full, configs.stacks)
         walk = _Walk(self, reached, collect=False, eof=kind == EOF)
         for config in moved.configs:
             walk.close(config, 0)
@@ -312,51 +338,39 @@ class Predictor:
             reached = self._only_ended(reached)
         if stopped and not (configs.full and any(c.state.kind is StateKind.RULE_STOP for c in reached.configs)):
             for config in stopped:
-                reached.add(config.at(config.state), self._stacks)
+                reached.add(config.at(config.state))
         return reached if reached.configs else None
 
     def _only_ended(self, configs: _ConfigSet) -> _ConfigSet:
-        ended = _ConfigSet(configs.full)
+        ended = _ConfigSet(configs.full, configs.stacks)
         for config in configs.configs:
             if config.state.kind is StateKind.RULE_STOP:
-                ended.add(config, self._stacks)
+                ended.add(config)
         return ended
 
     def _filter_by_precedence(self, configs: _ConfigSet) -> _ConfigSet:
         """Leaves out what the precedence forbids, and ways out of the loop that are ways on in it, too."""
         stacks: dict[State, Stack] = {}
-        kept = _ConfigSet(configs.full)
+        kept = _ConfigSet(configs.full, configs.stacks)
         for config in configs.configs:
             if config.alternative != 1 or not (config.predicate is None or self._allowed(config.predicate)):
                 continue
             stacks[config.state] = config.stack
             plain = config.at(config.state)
             plain.predicate = None
-            kept.add(plain, self._stacks)
+            kept.add(plain)
         for config in configs.configs:
             if config.alternative == 1:
                 continue
             if config.unfiltered or stacks.get(config.state) is not config.stack:
-                kept.add(config, self._stacks)
+                kept.add(config)
         return kept
-
-    def enter(self, config: _Config, step: Transition) -> _Config:
-        entered = config.at(step.target)
-        assert step.follow is not None
-        entered.stack = self._stacks.push(config.stack, step.follow)
-        return entered
-
-    def collect(self, configs: _ConfigSet, config: _Config) -> None:
-        configs.add(config, self._stacks)
 
     def leave_filtered(self, step: Transition) -> bool:
         return bool(self._recursive_rule) and step.leaves_rule == self._recursive_rule
 
     def is_allowed(self, precedence: int) -> bool:
         return self._allowed(precedence)
-
-    def empty(self) -> Stack:
-        return self._stacks.empty
 
 
 class _Walk:
@@ -378,7 +392,7 @@ class _Walk:
                     pending += self._returns(each, depth)
                     continue
                 if self._configs.full:
-                    self._predictor.collect(self._configs, each)
+                    self._configs.add(each)
                     continue
             self._step(each, depth)
 
@@ -389,8 +403,8 @@ class _Walk:
             if state is None:
                 if self._configs.full:
                     ended = config.at(config.state)
-                    ended.stack = self._predictor.empty()
-                    self._predictor.collect(self._configs, ended)
+                    ended.stack = EMPTY
+                    self._configs.add(ended)
                 else:
                     self._step(config, depth)
                 continue
@@ -400,7 +414,7 @@ class _Walk:
 
     def _step(self, config: _Config, depth: int) -> None:
         if not config.state.epsilon_only:
-            self._predictor.collect(self._configs, config)
+            self._configs.add(config)
         for number, step in enumerate(config.state.transitions):
             if number == 0 and _repeats_outer_loop(config):
                 continue
@@ -431,7 +445,9 @@ class _Walk:
 
     def _after(self, config: _Config, step: Transition, depth: int) -> _Config | None:
         if step.follow is not None:
-            return self._predictor.enter(config, step)
+            entered = config.at(step.target)
+            entered.stack = self._configs.stacks.push(config.stack, step.follow)
+            return entered
         if step.tokens is not None:
             return config.at(step.target) if self._eof and EOF in step.tokens else None
         following = config.at(step.target)

@@ -73,6 +73,11 @@ class Type:
             return True
         return isinstance(other, Type) and self._hash == other._hash and self._key == other._key
 
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether a type parameter occurs in it."""
+        return self.kind is Kind.PARAM or any(inner.is_open for inner in self.params)
+
     @property
     def is_dynamic(self) -> bool:
         """True for dyn, any and an unbound type parameter."""

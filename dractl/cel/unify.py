@@ -91,6 +91,8 @@ class Bindings:
         return True, True
 
     def _occurs(self, param: Type, within: Type) -> bool:
+        if not within.is_open:
+            return False
         if within.kind is Kind.PARAM:
             if within.name == param.name:
                 return True
@@ -105,7 +107,7 @@ class Bindings:
             if bound is None:
                 return DYN if free_to_dyn else each
             each = bound
-        if not each.params:
+        if not each.is_open:
             return each
         inner = tuple(self.substitute(param, free_to_dyn) for param in each.params)
         if all(new is old for new, old in zip(inner, each.params, strict=True)):
