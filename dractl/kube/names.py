@@ -74,9 +74,9 @@ def _pattern(text: str, pattern: str, *examples: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def dns_label_errors(text: str) -> Messages:
-    """A DNS label (RFC 1123): requests, devices, counters, namespaces."""
-    out = () if byte_length(text) <= LABEL_MAX else (f"must be no more than {LABEL_MAX} characters",)
+def dns_label_errors(text: str, unit: str = "characters") -> Messages:
+    """A DNS label (RFC 1123): requests, devices, counters. ``unit`` is the word in the message about length."""
+    out = () if byte_length(text) <= LABEL_MAX else (f"must be no more than {LABEL_MAX} {unit}",)
     if not _LABEL_RE.fullmatch(text):
         if _SUBDOMAIN_RE.fullmatch(text):
             return (*out, "must not contain dots")

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dractl.kube import gates as feature_gates
-from dractl.validation import convert, gated, pod_defaults
+from dractl.validation import convert, declarative, gated, pod_defaults
 from dractl.validation.errors import Cause, Path
 from dractl.validation.gotext import quote
 from dractl.validation.gotypes import DecodeAbort, DecodeProblem, DecodeState, TypeTable, table
@@ -24,6 +24,8 @@ from dractl.validation.semantic.scope import Scope
 Json = dict[str, Any]
 
 CREATED, BAD_REQUEST, NOT_FOUND, INVALID, SERVER_ERROR = 201, 400, 404, 422, 500
+DECLARATIVE_SINCE = 37
+"""The first minor release that enforces declarative rules of the DRA kinds (some kinds of their own before)."""
 NOW = "(time of creation)"
 """Stands in stored objects for the server's clock."""
 
@@ -181,8 +183,11 @@ def admit(
     if scope.crash:
         return Verdict(SERVER_ERROR, "InternalError", scope.crash, warnings=warnings)
     places = [(convert.original_path(api_version, kind, path), gate) for path, gate in dropped]
-    if scope.errors.causes:
-        verdict = _invalid(api_version, kind, internal, scope.errors.causes)
+    causes = _located(api_version, kind, scope.errors.causes)
+    if types.minor >= DECLARATIVE_SINCE and facts["type"].startswith("resource/"):
+        causes = _with_declared(causes, (api_version, kind, facts["type"]), internal, before, scope)
+    if causes:
+        verdict = _invalid(api_version, kind, internal, causes)
         verdict.warnings = warnings
         verdict.dropped = places
         verdict.partial = rules.partial
@@ -357,15 +362,32 @@ def _check_common_update(scope: Scope, internal: Json, old: Json, namespaced: bo
     meta.check_metadata_update(scope.errors, internal["metadata"], old["metadata"], scope.types)
 
 
-def _invalid(api_version: str, kind: str, internal: Json, causes: list[Cause]) -> Verdict:
-    mapped = []
-    seen: set[tuple[str, str, str]] = set()
+def _located(api_version: str, kind: str, causes: list[Cause]) -> list[Cause]:
+    """Causes with places in the object as it was written."""
+    out = []
     for cause in causes:
-        key = (cause.field, cause.reason, cause.message)
-        if key not in seen:
-            seen.add(key)
-            path = convert.original_path(api_version, kind, cause.path)
-            mapped.append(cause if path is cause.path else Cause(cause.field, cause.reason, cause.message, path))
+        path = convert.original_path(api_version, kind, cause.path)
+        out.append(cause if path is cause.path else Cause(cause.field, cause.reason, cause.message, path))
+    return out
+
+
+def _with_declared(
+    causes: list[Cause], what: tuple[str, str, str], internal: Json, before: Json | None, scope: Scope
+) -> list[Cause]:
+    """The handwritten rules' causes and the declarative ones, which take the place of those that say the same."""
+    api_version, kind, struct = what
+    external = convert.from_internal(api_version, kind, internal)
+    old = None if before is None else convert.from_internal(api_version, kind, before)
+    option = "DRAPartitionableDevicesType"
+    beta = scope.gates.get("DeclarativeValidationBeta", True)
+    declared = declarative.declared_causes(struct, external, old, scope.types, {option: scope.on(option)}, beta)
+    covered = {(declarative.normalized(cause.field), cause.reason) for cause, mark in declared if mark == "beta"}
+    kept = [cause for cause in causes if (cause.field, cause.reason) not in covered]
+    return kept + [cause for cause, _ in declared]
+
+
+def _invalid(api_version: str, kind: str, internal: Json, causes: list[Cause]) -> Verdict:
+    mapped = list({(cause.field, cause.reason, cause.message): cause for cause in reversed(causes)}.values())[::-1]
     group = api_version.rpartition("/")[0]
     texts = list(dict.fromkeys(str(cause) for cause in mapped))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

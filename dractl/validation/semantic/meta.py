@@ -69,7 +69,7 @@ def check_common(errors: Errors, meta: dict[str, Any], namespaced: bool, types: 
     if "finalizers" in meta:
         check_finalizers(errors, meta["finalizers"])
     if "managedFields" in meta:
-        check_managed_fields(errors, meta["managedFields"])
+        check_managed_fields(errors, meta["managedFields"], types.minor)
 
 
 def check_maps(errors: Errors, meta: dict[str, Any], path: Path) -> None:
@@ -107,20 +107,27 @@ def check_owners(errors: Errors, owners: list[dict[str, Any]], types: TypeTable)
     """Owner references; the server names no index in its errors."""
     path: Path = ("metadata", "ownerReferences")
     controller = ""
+    since_37 = types.minor >= 37
     for index, owner in enumerate(owners):
         at: Path = (*path, index)
+        named: Path = at if since_37 else path
         version = owner.get("apiVersion", "")
         group, slash, rest = version.partition("/")
         parsed = rest if slash else group
-        if version.count("/") > 1 or not parsed:
-            errors.invalid((*path, "apiVersion"), version, "version must not be empty", (*at, "apiVersion"))
+        if not version and since_37:
+            errors.required((*named, "apiVersion"), "must not be empty")
+        elif version.count("/") > 1 or not parsed:
+            detail = "must be <group>/<version> or <version>" if since_37 else "version must not be empty"
+            errors.invalid((*named, "apiVersion"), version, detail, (*at, "apiVersion"))
         for name in ("kind", "name", "uid"):
-            if not owner.get(name):
+            if not owner.get(name) and since_37:
+                errors.required((*named, name), "must not be empty")
+            elif not owner.get(name):
                 printed = '""'
-                errors.invalid_text((*path, name), printed, "must not be empty", (*at, name))
+                errors.invalid_text((*named, name), printed, "must not be empty", (*at, name))
         if version == "v1" and owner.get("kind") == "Event":
             text = types.struct("meta/v1.OwnerReference").go_json(owner)
-            errors.invalid_text(path, text, "/v1, Kind=Event is disallowed from being an owner", at)
+            errors.invalid_text(named, text, "/v1, Kind=Event is disallowed from being an owner", at)
         if owner.get("controller"):
             current = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
@@ -141,12 +148,16 @@ def check_finalizers(errors: Errors, finalizers: list[str]) -> None:
         errors.invalid_text(path, text, "finalizer orphan and foregroundDeletion cannot be both set")
 
 
-def check_managed_fields(errors: Errors, entries: list[dict[str, Any]]) -> None:
+def check_managed_fields(errors: Errors, entries: list[dict[str, Any]], minor: int) -> None:
     """Entries that servers write; people rarely do."""
     for index, entry in enumerate(entries):
         path: Path = ("metadata", "managedFields", index)
         operation = entry.get("operation", "")
-        if operation not in {"Apply", "Update"}:
+        if minor >= 37 and not operation:
+            errors.required((*path, "operation"), "must not be empty")
+        elif minor >= 37 and operation not in {"Apply", "Update"}:
+            errors.not_supported((*path, "operation"), json_string(operation), ("Apply", "Update"))
+        elif operation not in {"Apply", "Update"}:
             errors.invalid_named((*path, "operation"), operation, "must be `Apply` or `Update`")
         kind = entry.get("fieldsType", "")
         if kind and kind != "FieldsV1":
@@ -195,7 +206,7 @@ def check_metadata_update(errors: Errors, meta: dict[str, Any], old: dict[str, A
     if "ownerReferences" in meta:
         check_owners(errors, meta["ownerReferences"], types)
     if "managedFields" in meta:
-        check_managed_fields(errors, meta["managedFields"])
+        check_managed_fields(errors, meta["managedFields"], types.minor)
 
 
 def value_json(name: str, value: Any) -> str:
