@@ -172,12 +172,16 @@ class DistinctAttribute(_Applicable):
 
 
 class ForgetfulDistinct(_Applicable):
-    """distinctAttribute up to 1.36: one value is remembered for each request, the latest."""
+    """distinctAttribute up to 1.36: one value is remembered for each request, the latest.
 
-    def __init__(self, constraint: DeviceConstraint, name: str, lookup: Lookup, lists: bool) -> None:
+    1.34 (``blind``) only tells devices apart, not values.
+    """
+
+    def __init__(self, constraint: DeviceConstraint, name: str, lookup: Lookup, lists: bool, blind: bool) -> None:
         super().__init__(constraint, name, lookup)
         self._lists = lists
-        self._seen: dict[str, DeviceAttribute] = {}
+        self._blind = blind
+        self._seen: dict[str, tuple[DeviceAttribute, Device]] = {}
         self._count = 0
 
     def add(self, spec: RequestSpec, driver: str, device: Device) -> bool:
@@ -186,11 +190,17 @@ class ForgetfulDistinct(_Applicable):
         attribute = self._lookup(spec, driver, device, self.name)
         if attribute is None:
             return False
-        if self._count and not _differs(attribute, list(self._seen.values()), self._lists):
+        if self._count and not self._accepts(attribute, device):
             return False
-        self._seen[spec.main_name] = attribute
+        self._seen[spec.main_name] = (attribute, device)
         self._count += 1
         return True
+
+    def _accepts(self, attribute: DeviceAttribute, device: Device) -> bool:
+        seen = [known for known, owner in self._seen.values() if owner is device or not self._blind]
+        if self._blind and self._seen and attribute.kind not in _SCALAR_KINDS:
+            return False
+        return _differs(attribute, seen, self._lists)
 
     def remove(self, spec: RequestSpec, driver: str, device: Device) -> None:
         if self.applies(spec):
@@ -220,5 +230,5 @@ def make_constraint(constraint: DeviceConstraint, profile: Profile, lookup: Look
         return MatchAttribute(constraint, constraint.match_attribute, lookup)
     name = constraint.distinct_attribute or ""
     if q.DISTINCT_FORGETS in profile.quirks:
-        return ForgetfulDistinct(constraint, name, lookup, lists)
+        return ForgetfulDistinct(constraint, name, lookup, lists, q.DISTINCT_BLIND in profile.quirks)
     return DistinctAttribute(constraint, name, lookup, lists)

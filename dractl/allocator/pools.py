@@ -64,6 +64,7 @@ class PoolGatherer:
     def __init__(self, profile: Profile, slices: Sequence[ResourceSlice]) -> None:
         self.profile = profile
         self._counter_slices_everywhere = q.COUNTER_SLICES_EVERYWHERE in profile.quirks
+        self._counters_by_slice = q.COUNTERS_BY_SLICE in profile.quirks
         self._partitionable = profile.features.partitionable_devices
         self._ordered = profile.ordered
         self._by_pool: dict[PoolId, list[ResourceSlice]] = {}
@@ -135,7 +136,9 @@ class PoolGatherer:
         return pools
 
     def _relevant(self, item: ResourceSlice, node: Node) -> bool:
-        if not self._partitionable and (item.per_device_node_selection is not None or item.shared_counters):
+        if not self._partitionable and (
+            item.per_device_node_selection is not None or (item.shared_counters and not self._counters_by_slice)
+        ):
             return False
         if self._counter_slices_everywhere and item.shared_counters:
             return True
@@ -216,7 +219,7 @@ class PoolGatherer:
         return [item for item in everything if item.meta.name not in names]
 
     def _fill(self, pool: Pool, relevant: list[ResourceSlice], elsewhere: list[ResourceSlice]) -> None:
-        if self._partitionable and q.COUNTERS_BY_SLICE not in self.profile.quirks:
+        if self._partitionable and not self._counters_by_slice:
             counters = [item for item in relevant if item.shared_counters]
             pool.slices = [item for item in relevant if not item.shared_counters]
             if self._counter_slices_everywhere:

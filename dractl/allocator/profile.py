@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 from dractl.allocator import quirks as q
 from dractl.cel.environment import Environment
-from dractl.kube.gates import NEWEST, enabled, parse_release
+from dractl.kube.gates import NEWEST, enabled, parse_release, stage
 
 _LATEST_PATCH = {34: 4, 35: 4, 36: 2, 37: 2}
 """The patch release that a bare ``1.36`` stands for: the newest that was compared."""
@@ -110,6 +110,11 @@ class Profile:
 
     @classmethod
     def _make(cls, release: str, version: q.Version, features: Features, in_cel: bool, unused: bool) -> Profile:
+        off = {
+            name: False for name, gate in _GATES.items() if stage(gate, version[:2]) is None and name != "taint_rules"
+        }
+        features = replace(features, **off)  # what the release does not know cannot be on
+        in_cel = in_cel and "list_type_attributes" not in off
         names = q.quirks_of(version, _variant(version, features))
         if not unused:
             names -= {q.LIST_ATTRIBUTES_UNUSED}

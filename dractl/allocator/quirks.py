@@ -25,6 +25,7 @@ SHARES_CHARGED_AGAIN = "shares-charged-again"
 EACH_SHARE_CHARGED = "each-share-charged"
 SHARES_FREE_COUNTERS = "shares-free-counters"
 DISTINCT_FORGETS = "distinct-forgets"
+DISTINCT_BLIND = "distinct-blind"
 MATCH_STAYS_NARROW = "match-stays-narrow"
 COUNTERS_BY_POOL_NAME = "counters-by-pool-name"
 COUNTERS_BY_SLICE = "counters-by-slice"
@@ -142,6 +143,13 @@ QUIRKS: Mapping[str, Quirk] = {
             _V37,
             "distinctAttribute remembers one value for each request: with a count above one, values may repeat",
             advice="use one request for each device",
+            variants=_NEWER,
+        ),
+        Quirk(
+            DISTINCT_BLIND,
+            _V34,
+            _V35,
+            "distinctAttribute does not compare values: only one device given twice is refused",
             variants=_NEWER,
         ),
         Quirk(
