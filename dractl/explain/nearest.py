@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dractl.explain.judge import CLASS, ERROR, REQUEST, Ask, Fault
+from dractl.explain.judge import CLASS, ERROR, REQUEST, Ask, Fault, Judgement
 from dractl.explain.report import NearView
 from dractl.explain.survey import Survey, visible_devices
 from dractl.explain.terms import Term
-from dractl.explain.words import count, listing, natural, ranges
+from dractl.explain.words import count, listing, natural, noun_for, ranges
 from dractl.inventory import DeviceId
 from dractl.kube.quantity import Quantity, QuantityError
 
@@ -58,13 +58,15 @@ def misses_of(survey: Survey, index: int, nodes: Iterable[str] | None = None) ->
     }
     total = 0
     memo: dict[int, list[Fault]] = {}
-    for device_id, judgement in survey.judgements[index].items():
-        if allowed is not None and device_id not in allowed:
-            continue
-        faults_of_class = judgement.code == CLASS or (
-            judgement.code == ERROR and any(fault.of_class for fault in judgement.selection.faults)
-        )
-        if faults_of_class and not _same_driver(judgement.selection.faults):
+    judged = {
+        device_id: judgement
+        for device_id, judgement in survey.judgements[index].items()
+        if allowed is None or device_id in allowed
+    }
+    inside = {device_id: judgement for device_id, judgement in judged.items() if not by_class(judgement)}
+    # where the class itself takes no device, those of its driver are the ones to look at
+    for device_id, judgement in (inside or judged).items():
+        if not inside and not _same_driver(judgement.selection.faults):
             continue
         total += 1
         if judgement.code not in (CLASS, REQUEST, ERROR):
@@ -84,6 +86,13 @@ def misses_of(survey: Survey, index: int, nodes: Iterable[str] | None = None) ->
             miss.free += 1
     ranked = sorted(groups.values(), key=_rank)
     return Misses(total, ranked, list(tallies.values()))
+
+
+def by_class(judgement: Judgement) -> bool:
+    """Whether the class refuses a device, or fails on it."""
+    if judgement.code == ERROR:
+        return any(fault.of_class for fault in judgement.selection.faults)
+    return judgement.code == CLASS
 
 
 def _count(tally: TermTally, fault: Fault) -> None:
@@ -161,7 +170,8 @@ def near_views(survey: Survey, ask: Ask, misses: Misses, limit: int = 5) -> list
         nodes = sorted({node for one in devices for node in nodes_with(survey, one)}, key=natural)
         shown = device_names(devices)
         what = ", ".join(fault_text(fault) for fault in miss.faults)
-        where = f"{count(len(devices), 'device')} ({shown}): {what}"
+        kind = noun_for(ask.spec.device_class_name)
+        where = f"{count(len(devices), kind)} ({shown}): {what}"
         code = ERROR if any(fault.error for fault in miss.faults) else REQUEST
         out.append(NearView(len(devices), str(devices[0]), nodes, code, where))
     return out

@@ -15,6 +15,7 @@ from dractl.rules.finding import Finding
 Json = dict[str, Any]
 
 State = Literal["pending", "allocated", "reserved", "deleting", "missing"]
+PodState = Literal["pending", "preparing", "running", "finished", "missing"]
 Verdict = Literal["fits", "doesNotFit", "error", "allocated", "undecided"]
 NodeVerdict = Literal["fits", "doesNotFit", "error", "undecided"]
 
@@ -175,6 +176,8 @@ class GroupView:
     reason: str
     refusals: list[RefusalView] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    where: str = ""
+    """The names in short."""
     verdict: NodeVerdict = "doesNotFit"
 
 
@@ -273,7 +276,7 @@ class PodExplanation:
 
     pod: NameView
     kubernetes: str
-    state: State
+    state: PodState
     verdict: Verdict
     summary: str
     age: str | None = None
@@ -289,6 +292,13 @@ class PodExplanation:
     events: list[EventView] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unplaceable: bool = False
+    """Whether the pod may run on no node where its allocated claims can be used."""
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing about devices keeps the pod."""
+        return self.verdict in ("fits", "allocated") and not self.unplaceable and self.state != "missing"
 
     def to_json(self) -> Json:
         """The whole report."""

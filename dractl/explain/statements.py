@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from dractl.explain.holders import holders_of
 from dractl.explain.judge import Ask, device_taint_text
 from dractl.explain.nearest import (
-    Misses,
     TermTally,
+    by_class,
     device_names,
     misses_of,
+    number,
     readable,
     related,
 )
 from dractl.explain.nodes import drivers_of
 from dractl.explain.survey import Candidate, Survey
-from dractl.explain.terms import Term
 from dractl.explain.words import listing, natural, noun_for, plural, ranges
 from dractl.inventory import DeviceId
+from dractl.kube.quantity import Quantity
 
 _FEW_DEVICES = 4
 """Up to so many devices are named one by one."""
@@ -68,10 +69,7 @@ def scope_of(survey: Survey, index: int, nodes: Iterable[str]) -> Scope:
         scope.most_usable = _more(scope.most_usable, len(found.usable), name)
     nodes_in = set(scope.nodes)
     for device, judgement in survey.judgements[index].items():
-        of_class = judgement.code != "class-selector" and not (
-            judgement.code == "selector-error" and judgement.selection.faults[0].of_class
-        )
-        if of_class and nodes_in.intersection(survey.nodes_of_device.get(device, ())):
+        if not by_class(judgement) and nodes_in.intersection(survey.nodes_of_device.get(device, ())):
             classed.add(device)
     scope.in_class = len(classed)
     return scope
@@ -143,7 +141,7 @@ def nothing_matches(scope: Scope, where: str) -> str:
 def blame(tally: TermTally, total: int, name: str) -> str:
     """``productName == 'A100' is true of none of the 72 GPUs (they have ...)``."""
     term = tally.term
-    values = [(value, number) for value, number in tally.values.most_common() if value is not None]
+    values = [(value, times) for value, times in tally.values.most_common() if value is not None]
     lacking = tally.values.get(None, 0)
     if total == 1:
         has = f"has {_value(values[0][0])}" if values else f"has no {term.field}"
@@ -151,10 +149,22 @@ def blame(tally: TermTally, total: int, name: str) -> str:
     text = f"{term.text} is true of none of the {total:,} {plural(total, name)}"
     if not values:
         return f"{text} ({'they do not publish it' if lacking else 'each fails it'})" if term.field else text
-    shown = [f"{_value(value)} ({number:,})" if len(values) > 1 else _value(value) for value, number in values[:4]]
+    if term.operator in (">=", ">", "<=", "<") and (edge := extreme(tally)) is not None:
+        most = "most" if term.operator in (">=", ">") else "least"
+        text += f" (the {most} that any has is {readable(edge)}"
+        return text + (f"; {lacking:,} do not publish it)" if lacking else ")")
+    shown = [f"{_value(value)} ({times:,})" if len(values) > 1 else _value(value) for value, times in values[:4]]
     more = f" and {len(values) - 4} other values" if len(values) > 4 else ""
     text += f" (they have {', '.join(shown)}{more}"
     return text + (f"; {lacking:,} do not publish it)" if lacking else ")")
+
+
+def extreme(tally: TermTally) -> str | None:
+    """The largest amount that devices have, or for an upper bound the smallest; None where they are not amounts."""
+    amounts = [(amount, value) for value in tally.values if value is not None and (amount := number(value)) is not None]
+    if not amounts:
+        return None
+    return (max if tally.term.operator in (">=", ">") else min)(amounts)[1]
 
 
 def _value(value: str) -> str:
@@ -177,11 +187,6 @@ def correction(tally: TermTally) -> str | None:
     return None
 
 
-def sorted_values(tally: TermTally) -> list[str]:
-    """The values that devices have for a term, most frequent first."""
-    return [value for value, _ in tally.values.most_common() if value is not None]
-
-
 # --- too few --------------------------------------------------------------------------------------------------------
 
 
@@ -193,15 +198,24 @@ def too_few(scope: Scope, where: str) -> str:
     also = [one for one in scope.nodes if len(scope.survey.nodes[one].asks[scope.index].matched) == most]
     if most == 0:
         return nothing_matches(scope, where)
+    if len(scope.nodes) == 1:
+        has = f"{name} has only {most:,} that {_match(most)}, free or not"
+        return f"request {ask.label} needs {need} on one node, and {has}"
     owner = f"node {name}" if len(also) == 1 else f"{len(also)} nodes"
     return (
         f"request {ask.label} needs {need} on one node, and no node{_that(where)} has more than {most:,} that "
-        f"{'matches' if most == 1 else 'match'}, free or not ({owner} {'has' if len(also) == 1 else 'have'} {most:,})"
+        f"{_match(most)}, free or not ({owner} {'has' if len(also) == 1 else 'have'} {most:,})"
     )
 
 
+def _match(number_of: int) -> str:
+    return "matches" if number_of == 1 else "match"
+
+
 def _that(where: str) -> str:
-    return " that the pod may use" if where else ""
+    if not where:
+        return ""
+    return " that the pod may use" if "that the pod may use" in where else " of these"
 
 
 # --- taken ----------------------------------------------------------------------------------------------------------
@@ -214,13 +228,21 @@ def not_available(scope: Scope, where: str) -> str:
     total, free = len(matched), scope.usable
     if ask.all:
         return _not_all(scope, where)
+    if (small := _too_small(scope, where)) is not None:
+        return small
     if ask.count > 1:
         most, at = scope.most_usable
+        if len(scope.nodes) == 1:
+            return (
+                f"request {ask.label} needs {ask.count:,} {plural(ask.count, name)} on one node, and of the {total:,} "
+                f"that match{where or f' on {scope.nodes[0]}'} {free or 'none'} {plural(free, 'is')} left: "
+                f"{code_counts(scope.codes)}"
+            )
         free_text = f"the most is {most:,} on {at}" if most else "none is free"
         return (
             f"request {ask.label} needs {ask.count:,} {plural(ask.count, name)} on one node, and no node{_that(where)} "
-            f"has that many left: {free_text}; of {total:,} that match {where.strip() + ' ' if where else ''}"
-            f"{code_counts(scope.codes)}" + (f", {free:,} {plural(free, 'is')} free" if free else "")
+            f"has that many left: {free_text}; of {total:,} that match, {code_counts(scope.codes)}"
+            + (f", {free:,} {plural(free, 'is')} free" if free else "")
         )
     if total <= _FEW_DEVICES:
         parts = [f"{short_name(one.id)} {one.judgement.text}" for one in matched]
@@ -233,6 +255,24 @@ def not_available(scope: Scope, where: str) -> str:
         return f"all {total:,} {plural(total, name)} that match request {ask.label}{where} are in use, by {who}"
     subject = f"none of the {total:,} {plural(total, name)} that match request {ask.label}{where}"
     return f"{subject} can be taken: {code_counts(codes)}"
+
+
+def _too_small(scope: Scope, where: str) -> str | None:
+    """Where every matching device has less of a capacity than is asked for, even with nothing taken of it."""
+    shorts = [one.judgement.short for one in scope.matched.values()]
+    most: Quantity | None = None
+    wanted = name = ""
+    for short in shorts:
+        if short is None or short.wanted is None or short.has is None or short.has >= short.wanted:
+            return None
+        if most is None or short.has > most:
+            most, wanted, name = short.has, str(short.wanted), short.name
+    if most is None:
+        return None
+    return (
+        f"request {scope.ask.label} asks for {wanted} of {name} from one {noun(scope.ask)}, and none{_that(where)} "
+        f"has more than {readable(str(most))}"
+    )
 
 
 def _not_all(scope: Scope, where: str) -> str:
@@ -259,7 +299,7 @@ _CODE_WORDS = {
 def code_counts(codes: Counter[str]) -> str:
     """``24 are in use, 8 are tainted``."""
     parts = [
-        f"{number:,} {plural(number, 'is')} {_CODE_WORDS.get(code, code)}" for code, number in codes.most_common()
+        f"{times:,} {plural(times, 'is')} {_CODE_WORDS.get(code, code)}" for code, times in codes.most_common()
     ]
     return listing(parts, 6) or "none is left"
 
@@ -279,8 +319,3 @@ def taints_of(scope: Scope) -> list[str]:
 def short_name(device: DeviceId) -> str:
     """``pool/device``: the driver is known from the request."""
     return f"{device.pool}/{device.device}"
-
-
-def term_holds_somewhere(misses: Misses, term: Term) -> bool:
-    """Whether a term is true of at least one device of the class."""
-    return any(one.term is term and one.false + one.errors < misses.total for one in misses.tallies)

@@ -96,6 +96,8 @@ class Survey:
             self.seen[device_id] = device
             self.nodes_of_device.setdefault(device_id, []).append(node.meta.name)
             for index, ask in enumerate(self.asks):
+                if ask.device_class is None:
+                    continue
                 self._note(facts.asks[index], index, ask, device_id, device)
         return facts
 

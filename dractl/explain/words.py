@@ -97,11 +97,11 @@ def natural(name: str) -> tuple[object, ...]:
 def near(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """The candidates that look like a slip of the pen away from ``name``, nearest first; never ``name`` itself.
 
-    Close means: equal but for letter case or punctuation, or at most a quarter of the letters (at least one, at most
-    three) wrong, missing, doubled or swapped.
+    Close means: equal but for letter case or punctuation, or one letter in five (at least one, at most two) wrong,
+    missing, doubled or swapped.
     """
     scored = []
-    allowed = max(1, min(3, len(name) // 4))
+    allowed = max(1, min(2, len(name) // 5))
     plain = _plain(name)
     for candidate in dict.fromkeys(candidates):
         if candidate == name:

@@ -122,8 +122,12 @@ class _Page:
     def headline(self, subject: Mapping[str, str], report: Report) -> None:
         state = report["state"]
         parts = [f"{_full(subject)}: {_state_words(state, report.get('stage'))}"]
-        if report.get("age") and state in ("pending", "missing"):
-            parts[0] += f" for {report['age']}"
+        if report["kind"] == "PodExplanation" and state == "missing":
+            parts[0] = f"{_full(subject)}: pending for {report.get('age', 'some time')}, its claim is missing"
+        if report.get("age") and state == "pending":
+            parts[0] = f"{_full(subject)}: pending for {report['age']}"
+            if report.get("stage", "unallocated") != "unallocated":
+                parts.append(report["stage"])
         if report["kind"] == "ClaimExplanation":
             parts.extend(_pods_words(report.get("pods", [])))
         self.line(self.terminal.bold(clean(", ".join(parts))))
@@ -206,9 +210,8 @@ class _Page:
         shown = groups if self.wide else groups[:_GROUPS_SHOWN]
         width = max(len(str(group["nodes"])) for group in shown)
         for group in shown:
-            names = group["names"] if self.wide else _short(group["names"])
-            text = f"{group['reason']}: {', '.join(names)}" if names else group["reason"]
-            self.item(text, f"    {group['nodes']:>{width}}  ")
+            where = ", ".join(group["names"]) if self.wide else group["where"]
+            self.item(f"{where}: {group['reason']}", f"    {group['nodes']:>{width}}  ")
             if self.wide:
                 for refusal in group.get("refusals", []):
                     words = f"{refusal['request']}: {refusal['devices']} {refusal['code']}"
@@ -258,7 +261,7 @@ class _Page:
         events = report.get("events", [])
         if events:
             self.title("events")
-            for event in events if self.wide else events[-3:]:
+            for event in events if self.wide else _latest(events):
                 times = f", {event['count']} times" if event["count"] > 1 else ""
                 last = f", last {event['last']} ago" if event.get("last") else ""
                 self.item(f"{event['reason']} ({event['object']}{times}{last}): {event['message']}", "    ")
@@ -268,12 +271,12 @@ class _Page:
                 self.item(note, "    - ")
 
     def codes(self, reports: Sequence[Report]) -> None:
-        said = {text for report in reports for text in [report["summary"], *report.get("details", [])]}
+        said = {_bare(text) for report in reports for text in [report["summary"], *report.get("details", [])]}
         findings = {}
         for report in reports:
             for finding in report.get("findings", []):
                 findings.setdefault((finding["code"], finding["message"]), finding)
-        fresh = [finding for finding in findings.values() if finding["message"] not in said]
+        fresh = [finding for finding in findings.values() if _bare(finding["message"]) not in said]
         if fresh:
             self.title("worth a look")
             for finding in fresh:
@@ -291,6 +294,17 @@ class _Page:
             parts = [row[index] + " " * (widths[index] - cell_width(row[index])) for index in used]
             text = indent + "  ".join(parts).rstrip()
             self.line(self.terminal.dim(text) if head and number == 0 else text)
+
+
+def _bare(text: str) -> str:
+    """A sentence without what its place in the text adds to it."""
+    return text.rstrip(".").lower()
+
+
+def _latest(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The last event of each object and reason, at most three."""
+    last = {(event["object"], event["reason"]): event for event in events}
+    return [event for event in events if last[(event["object"], event["reason"])] is event][-3:]
 
 
 def _full(subject: Mapping[str, str]) -> str:

@@ -1,0 +1,132 @@
+"""``dractl explain``: why a claim or pod is pending, device by device; what a DRA code means."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from dractl.cli import options
+from dractl.cli.app import new_app
+from dractl.cli.output import emit, emit_report
+from dractl.cli.source import choose_release, open_inventory
+from dractl.errors import DractlError, Exit
+
+if TYPE_CHECKING:
+    from dractl.explain.claim import Question
+    from dractl.inventory import Inventory
+
+_CODE = re.compile(r"DRA\d{3}", re.IGNORECASE)
+
+
+class _CodeGroup(TyperGroup):
+    """``dractl explain DRA204`` is ``dractl explain code DRA204``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Route a code to the sub-command that explains codes."""
+        if args and _CODE.fullmatch(args[0]):
+            args = ["code", *args]
+        return super().resolve_command(ctx, args)
+
+
+app = new_app(cls=_CodeGroup, help="Why a claim or pod is pending, device by device; what a DRA code means.")
+
+Node = Annotated[
+    str | None, typer.Option("--node", metavar="NAME", help="Show this node device by device, for every request.")
+]
+
+
+@app.command()
+def claim(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the ResourceClaim.")],
+    namespace: options.Namespace = None,
+    node: Node = None,
+    output: options.Output = options.Format.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """Why a claim is not allocated, or where it is and what its pods wait for."""
+    from dractl.explain.claim import explain_claim
+    from dractl.render.text.explain import render_claim
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    question = _question(inventory, kubernetes, node)
+    where, name = _split(namespace, name)
+    report = explain_claim(question, where, name)
+    plain = report.to_json()
+    wide = output == options.Format.WIDE
+    emit_report(plain, output, lambda terminal: render_claim(plain, terminal, wide))
+    return Exit.GOOD if report.verdict in ("fits", "allocated") else Exit.NOT_GOOD
+
+
+@app.command()
+def pod(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the Pod.")],
+    namespace: options.Namespace = None,
+    node: Node = None,
+    output: options.Output = options.Format.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """Why a pod waits for devices: all its claims, also those that are not made yet, together."""
+    from dractl.explain.pod import explain_pod
+    from dractl.render.text.explain import render_pod
+
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    question = _question(inventory, kubernetes, node)
+    where, name = _split(namespace, name)
+    report = explain_pod(question, where, name)
+    plain = report.to_json()
+    wide = output == options.Format.WIDE
+    emit_report(plain, output, lambda terminal: render_pod(plain, terminal, wide))
+    return Exit.GOOD if report.good else Exit.NOT_GOOD
+
+
+@app.command()
+def code(
+    name: Annotated[str, typer.Argument(metavar="DRAnnn", help="Code or name of a finding.")],
+) -> int:
+    """What a code means: how it comes about and what to do."""
+    from dractl.render.text.rule import render_rule
+    from dractl.rules import registry
+
+    try:
+        rule = registry.rule(name)
+    except KeyError:
+        from dractl.explain.words import listing, near
+
+        known = registry.all_rules()
+        alike = near(name.upper(), known) or near(name.lower(), [one.name for one in known.values()])
+        hint = f"Did you mean {listing(alike, 3, 'or')}?" if alike else "Codes are DRA and three digits: DRA201."
+        raise DractlError(f"there is no code {name}", hint) from None
+    emit(render_rule(rule))
+    return Exit.GOOD
+
+
+def _question(inventory: Inventory, kubernetes: str | None, node: str | None) -> Question:
+    from dractl.allocator.profile import Profile
+    from dractl.explain.claim import Question
+
+    release = choose_release(inventory, kubernetes)
+    try:
+        profile = Profile.for_release(release.full)
+    except ValueError as error:
+        raise DractlError(str(error), "Choose the release to behave as with --kubernetes 1.36.") from None
+    return Question(inventory, release, profile, node=node)
+
+
+def _split(namespace: str | None, name: str) -> tuple[str, str]:
+    """Namespace and name; ``ns/name`` is understood where no namespace is given."""
+    if namespace is None and name.count("/") == 1:
+        first, _, second = name.partition("/")
+        if first and second:
+            return first, second
+    return options.namespace_or_default(namespace), name

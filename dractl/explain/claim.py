@@ -1,0 +1,356 @@
+"""``explain claim``: where a claim stands, and why it is not further."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dractl.allocator.allocator import NO_LIMITS
+from dractl.allocator.profile import Profile
+from dractl.allocator.search import Limits
+from dractl.errors import DractlError
+from dractl.explain.allocated import explain_allocated, explain_deleting
+from dractl.explain.answer import Answer
+from dractl.explain.case import FITS, Case
+from dractl.explain.holders import holder_views
+from dractl.explain.lifecycle import (
+    age_of,
+    allocation_view,
+    event_view,
+    events_about,
+    life_of,
+    pod_views,
+    pods_known,
+    users_of,
+    waiting,
+)
+from dractl.explain.pending import explain_devices
+from dractl.explain.placement import gates, placed_by_hand, pods_text
+from dractl.explain.report import ClaimExplanation, NameView, PodExplanation, Verdict
+from dractl.explain.views import constraint_views, node_views, request_views
+from dractl.explain.words import listing, near, plural, ranges
+from dractl.inventory import Inventory, Key, Release, key_of
+from dractl.kube.objects import Pod, ResourceClaim
+from dractl.rules import lifecycle, scheduler
+from dractl.rules.finding import ObjectRef
+
+VERDICTS: dict[str, Verdict] = {"fits": "fits", "doesNotFit": "doesNotFit", "error": "error", "undecided": "undecided"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and under which rules: release and profile, the reference time of ages, the node to show."""
+
+    inventory: Inventory
+    release: Release
+    profile: Profile
+    now: str | None = None
+    node: str | None = None
+    limits: Limits = NO_LIMITS
+
+
+def explain_claim(question: Question, namespace: str, name: str) -> ClaimExplanation:
+    """Explain a claim.
+
+    Raises:
+        DractlError: if there is no such claim; the hint names what there is instead.
+    """
+    claim = question.inventory.claims.get(Key(namespace, name))
+    if claim is None:
+        raise _not_found(question.inventory, namespace, name)
+    check_node(question)
+    return explain(question, claim)
+
+
+def check_node(question: Question) -> None:
+    """Raise a DractlError if the node asked about is not known."""
+    inventory, node = question.inventory, question.node
+    if node is None or node in inventory.nodes:
+        return
+    known = set(inventory.nodes) or {name for pool in inventory.pools.values() for name in pool.nodes}
+    if node in known:
+        return
+    alike = near(node, known)
+    raise DractlError(
+        f"node {node} is not in {inventory.provenance.description or 'the input'}",
+        f"Did you mean {listing(alike, 3, 'or')}?" if alike else f"Nodes there: {ranges(list(known), 10) or 'none'}.",
+    )
+
+
+def explain(question: Question, claim: ResourceClaim) -> ClaimExplanation:
+    """Explain a claim of the inventory."""
+    inventory = question.inventory
+    life = life_of(inventory, claim)
+    report = ClaimExplanation(
+        claim=NameView(claim.meta.namespace, claim.meta.name, claim.meta.uid),
+        kubernetes=question.release.full,
+        state=life.state,  # type: ignore[arg-type]
+        stage=life.stage,
+        verdict="undecided",
+        summary="",
+        age=age_of(inventory, claim.meta, question.now),
+        pods=pod_views(inventory, claim, question.now),
+        allocation=allocation_view(inventory, claim),
+    )
+    answer = Answer()
+    users = users_of(inventory, claim)
+    if claim.meta.deletion_timestamp:
+        report.verdict = "allocated" if claim.allocation is not None else "undecided"
+        explain_deleting(question, answer, claim, users)
+    if claim.allocation is not None:
+        report.verdict = "allocated"
+        explain_allocated(question, answer, claim, users)
+    elif not claim.meta.deletion_timestamp:
+        _pending(question, claim, users, answer, report)
+    report.events = [event_view(inventory, one, question.now) for one in events_about(inventory, claim, users)]
+    put(question, answer, report)
+    return report
+
+
+def put(question: Question, answer: Answer, report: ClaimExplanation | PodExplanation) -> None:
+    """Put the sentences into the report."""
+    report.summary = answer.summary
+    report.details = answer.details
+    report.actions = answer.actions
+    report.findings = sorted(answer.findings, key=lambda one: (-one.severity.rank, one.code))
+    for kind, reason in question.inventory.provenance.unseen.items():
+        answer.note(f"{kind} could not be read ({reason}), so nothing is said about it")
+    report.notes = answer.notes
+
+
+def _pending(
+    question: Question, claim: ResourceClaim, users: list[Pod], answer: Answer, report: ClaimExplanation
+) -> None:
+    inventory = question.inventory
+    pods = waiting(users)
+    by_hand = [pod for pod in users if pod.node_name and not pod.meta.deletion_timestamp]
+    case = case_of(question, [claim], pods)
+    report.verdict = VERDICTS[case.verdict] if report.stage != "class missing" else "error"
+    if by_hand and not pods:
+        placed_by_hand(case, answer, by_hand)
+        report.verdict = _verdict_on(case, by_hand)
+    else:
+        fits_or_not(case, answer, report)
+    if not users:
+        nobody(inventory, claim, answer, case)
+    evidence(case, question, report)
+    other_claims(question, claim, pods, answer)
+    taint_rules(case, answer)
+    remarks(question, case, answer)
+
+
+def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation) -> None:
+    """The main part: fits and what it waits for, or why not; with the holders."""
+    if case.verdict == FITS:
+        fits(case, answer)
+        return
+    gated = Answer()
+    held = explain_devices(case, answer)
+    report.holders = holder_views(case.inventory, held, case.now)
+    if gates(case.inventory, case.pods, gated):
+        # the gate decides first: nothing of the rest has been tried by the scheduler yet
+        for text in (gated.summary, *gated.details):
+            answer.say(text)
+        answer.actions[:0] = gated.actions
+        for finding in gated.findings:
+            answer.find(finding)
+
+
+def fits(case: Case, answer: Answer) -> None:
+    """The claims fit on nodes that the pods may use: say where, and what they may be waiting for."""
+    fitting = case.fitting()
+    names = ranges([one.name for one in fitting], 5)
+    subject = listing([f"claim {key_of(claim)}" for claim in case.claims], 3)
+    verb = plural(len(case.claims), "fits", "fit")
+    example = _devices_there(case, fitting[0].name)
+    gated = Answer()
+    if case.pods and gates(case.inventory, case.pods, gated):
+        answer.say(
+            f"{subject} {verb} on {names} ({example}); devices are not what it waits for: {gated.summary}"
+        )
+        for text in gated.details:
+            answer.say(text)
+        answer.actions.extend(gated.actions)
+        for finding in gated.findings:
+            answer.find(finding)
+        return
+    answer.say(f"{subject} {verb} on {names} ({example})")
+    if case.pods:
+        _not_yet_placed(case, answer)
+
+
+def _devices_there(case: Case, name: str) -> str:
+    allocations = case.nodes[name].result.allocations or []
+    devices = [f"{one.pool}/{one.device}" for allocation in allocations for one in allocation.results]
+    return f"it would take {listing(devices, 4)}" if devices else "it takes no device"
+
+
+def _not_yet_placed(case: Case, answer: Answer) -> None:
+    """Why a pod whose claims fit may still wait."""
+    pods = pods_text(case.pods)
+    said = [pod for pod in case.pods if any(one.type == "PodScheduled" for one in pod.conditions)]
+    if not said:
+        answer.say(f"the scheduler has said nothing about {pods} yet; it may be placed any moment")
+    else:
+        answer.say(
+            f"{pods} {plural(len(case.pods), 'waits', 'wait')} nevertheless: the scheduler's last answer may be older "
+            "than the present state (it tries again on changes, and after five minutes at the latest), or something "
+            "other than devices keeps it"
+        )
+    schedulers = [pod.scheduler_name for pod in case.pods]
+    names = dict.fromkeys(name for name in schedulers if name not in ("", "default-scheduler"))
+    if names:
+        answer.say(f"the pod asks for scheduler {listing(names)}, not for the default one")
+    answer.advise(f"look at the events of {pods} for reasons that are not about devices")
+
+
+def nobody(inventory: Inventory, claim: ResourceClaim, answer: Answer, case: Case) -> None:
+    """No pod refers to the claim."""
+    if not pods_known(inventory):
+        return
+    text = f"no pod refers to claim {key_of(claim)}, and a claim is allocated only when a pod that uses it is scheduled"
+    answer.find(
+        lifecycle.UNUSED_CLAIM.finding(text, ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace))
+    )
+    if case.verdict == FITS:
+        answer.details.insert(0, answer.summary)
+        answer.summary = ""
+        details, answer.details = answer.details, []
+        answer.say(f"{text}; {_lower(details[0])}")
+        answer.details = details[1:]
+    else:
+        answer.say(text)
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:] if text.split(" ", 1)[0].isalpha() else text
+
+
+def case_of(question: Question, claims: list[ResourceClaim], pods: list[Pod]) -> Case:
+    """The case of claims that are allocated together, with the claims of the pods that are allocated already."""
+    inventory = question.inventory
+    held = {
+        id(link.claim): link.claim
+        for pod in pods
+        for link in inventory.pod_claims.get(key_of(pod), [])
+        if link.claim is not None and link.claim.allocation is not None
+    }
+    return Case(
+        inventory,
+        question.release,
+        question.profile,
+        claims,
+        pods,
+        list(held.values()),
+        question.now or inventory.as_of,
+        question.limits,
+    )
+
+
+def _verdict_on(case: Case, pods: list[Pod]) -> Verdict:
+    """The allocator's verdict on the nodes where the pods already are."""
+    verdicts = [case.nodes[pod.node_name].verdict for pod in pods if pod.node_name in case.nodes]
+    return VERDICTS[verdicts[0]] if verdicts else "undecided"
+
+
+def evidence(case: Case, question: Question, report: ClaimExplanation) -> None:
+    """Requests, constraints, nodes and groups."""
+    report.requests = request_views(case)
+    report.constraints = constraint_views(case)
+    report.nodes, report.groups = node_views(case, question.node)
+
+
+def other_claims(question: Question, claim: ResourceClaim, pods: list[Pod], answer: Answer) -> None:
+    """Other unallocated claims of the pods: they are allocated together with this one."""
+    for pod in pods:
+        links = question.inventory.pod_claims.get(key_of(pod), [])
+        others = [
+            link.claim
+            for link in links
+            if link.claim is not None and link.claim is not claim and link.claim.allocation is None
+        ]
+        if others:
+            names = listing([str(key_of(one)) for one in others], 4)
+            answer.say(
+                f"pod {key_of(pod)} has {plural(len(others), 'another unallocated claim', 'more unallocated claims')} "
+                f"({names}), and all of them have to fit on one node together: dractl explain pod {pod.meta.name} -n "
+                f"{pod.meta.namespace}"
+            )
+
+
+def taint_rules(case: Case, answer: Answer) -> None:
+    """DeviceTaintRules that this scheduler does not heed although they fit devices of interest."""
+    rules = case.inventory.taint_rules
+    heeded = any(
+        taint.rule for item in case.survey.slices for device in item.devices for taint in device.taints
+    ) or _applied(case)
+    if not rules or heeded:
+        return
+    drivers = {
+        device.driver for judgements in case.survey.judgements for device, one in judgements.items() if one.selected
+    }
+    fitting = [
+        rule
+        for rule in rules
+        if rule.selector is not None and (rule.selector.driver is None or rule.selector.driver in drivers)
+    ]
+    if not fitting:
+        return
+    names = listing([rule.meta.name for rule in fitting], 3)
+    why = (
+        "kube-scheduler 1.36.0 to 1.36.2 does not see such rules"
+        if "taint-rules-unseen" in case.profile.quirks
+        else f"the feature gate DRADeviceTaintRules is off by default in {case.release.minor}"
+    )
+    text = (
+        f"DeviceTaintRule {names} is for devices that this claim could take, but is not heeded here: {why}"
+    )
+    answer.find(scheduler.TAINT_RULES_IGNORED.finding(text, ObjectRef("DeviceTaintRule", fitting[0].meta.name)))
+
+
+def _applied(case: Case) -> bool:
+    return any(new is not old for new, old in zip(case.survey.slices, case.inventory.slices, strict=True))
+
+
+def remarks(question: Question, case: Case, answer: Answer) -> None:
+    """What was assumed and what was not judged."""
+    if case.unjudged:
+        answer.note(f"not judged for the pod: {listing(case.unjudged)}")
+    if not question.inventory.nodes and question.inventory.pools:
+        answer.note("the input holds no Node objects: nodes are those that slices name, without labels and taints")
+    if question.release.source.startswith("assumed"):
+        release = question.release.full
+        answer.note(f"the input does not say which Kubernetes it is of; {release} is assumed (--kubernetes VERSION)")
+    if not case.profile.ordered:
+        answer.note(f"Kubernetes {question.release.minor} takes pools in random order: other devices may be taken")
+
+
+def _not_found(inventory: Inventory, namespace: str, name: str) -> DractlError:
+    where = inventory.provenance.description or "the input"
+    elsewhere = [key.namespace for key in inventory.claims if key.name == name]
+    if elsewhere:
+        return DractlError(
+            f"claim {name} is not in namespace {namespace} of {where}",
+            f"It is in namespace {listing(elsewhere, 5, 'or')}: add -n {elsewhere[0]}.",
+        )
+    pods = [key for key in inventory.pods if key.name == name]
+    here = [key.name for key in inventory.claims if key.namespace == namespace]
+    alike = near(name, here) or _parts(name, here)
+    everywhere = near(name, [key.name for key in inventory.claims])
+    hints = []
+    if alike:
+        hints.append(f"Did you mean {listing(alike, 4, 'or')}?")
+    elif everywhere:
+        keys = [str(key) for key in inventory.claims if key.name in everywhere]
+        hints.append(f"Did you mean {listing(keys, 4, 'or')}?")
+    if pods:
+        hints.append(f"There is a pod of that name: dractl explain pod {name} -n {pods[0].namespace}.")
+    if not hints:
+        none = "It holds no ResourceClaim."
+        hints.append("List the claims with: dractl get claims -A." if inventory.claims else none)
+    return DractlError(f"claim {namespace}/{name} is not in {where}", " ".join(hints))
+
+
+def _parts(name: str, candidates: list[str]) -> list[str]:
+    """Names that begin with the one given: a generated claim has five letters more."""
+    return [one for one in candidates if one.startswith(name) or name.startswith(one)][:4]
+

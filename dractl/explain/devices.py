@@ -1,0 +1,291 @@
+"""Why the devices of some nodes do not serve: the statement that holds on all of them, or on the closest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dractl.explain.case import Case, NodeAnswer
+from dractl.explain.constraints import NodeGroups, Rule, Value, attribute_of, value_text, values_of
+from dractl.explain.nearest import device_names
+from dractl.explain.nodes import (
+    COMPETE,
+    DEPTH,
+    FEW,
+    NO_ATTRIBUTE,
+    NO_GROUP,
+    NOT_DISTINCT,
+    NOTHING,
+    SEARCH,
+    TAKEN,
+    UNMATCHED,
+    Blocker,
+    NodeReason,
+)
+from dractl.explain.statements import (
+    Scope,
+    not_available,
+    nothing_matches,
+    nothing_published,
+    noun,
+    scope_of,
+    short_name,
+    too_few,
+)
+from dractl.explain.survey import Candidate
+from dractl.explain.words import count, listing, plural, ranges
+from dractl.inventory import DeviceId
+
+_SHORT_NAMES = {"pcieRoot": "PCIe root", "numaNode": "NUMA node", "parentUUID": "parent GPU"}
+
+
+@dataclass(slots=True)
+class Statement:
+    """A sentence, the kind of blocker that it is about, and the asks and nodes concerned."""
+
+    text: str
+    kind: str
+    asks: list[int]
+    nodes: list[str]
+    unit: int | None = None
+
+
+def statements(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Statement]:
+    """What can be said about some nodes, the strongest first. ``where`` says which nodes, if not all."""
+    reasons = [answer.reason for answer in answers]
+    names = [answer.name for answer in answers]
+    out = []
+    for unit in blocked_everywhere(case, reasons):
+        indices = case.reasons.units[unit]
+        kind = max((_kind(scope_of(case.survey, index, names)) for index in indices), key=DEPTH.index)
+        out.append(Statement(unit_sentence(case, unit, names, where), kind, indices, names, unit))
+    return out or _closest(case, answers, where)
+
+
+def _kind(scope: Scope) -> str:
+    if not scope.in_class:
+        return NOTHING
+    if not scope.matched:
+        return UNMATCHED
+    return FEW if scope.most_matched[0] < scope.ask.count else TAKEN
+
+
+def blocked_everywhere(case: Case, reasons: Sequence[NodeReason]) -> list[int]:
+    """The requests (indices of units) that no node can serve by themselves, the most hopeless first."""
+    units = case.reasons.units
+    owner = {ask: number for number, unit in enumerate(units) for ask in unit}
+    sets = [{owner[blocker.ask] for blocker in reason.blockers if blocker.ask >= 0} for reason in reasons]
+    common = set.intersection(*sets) if sets else set()
+    nodes = [reason.facts.name for reason in reasons]
+    return sorted(common, key=lambda unit: (_strength(case, units[unit], nodes), unit))
+
+
+def _strength(case: Case, unit: Sequence[int], nodes: Sequence[str]) -> int:
+    return max(DEPTH.index(_kind(scope_of(case.survey, index, nodes))) for index in unit)
+
+
+def unit_sentence(case: Case, unit: int, nodes: Sequence[str], where: str) -> str:
+    """The statement about one request: about its only alternative, or about each of them."""
+    indices = case.reasons.units[unit]
+    texts = [ask_sentence(scope_of(case.survey, index, nodes), where) for index in indices]
+    if len(texts) == 1:
+        return texts[0]
+    ask = case.survey.asks[indices[0]]
+    name = ask.label.rpartition("/")[0]
+    return f"none of the {len(texts)} alternatives of request {name} can be had{where}: {'; '.join(texts)}"
+
+
+def ask_sentence(scope: Scope, where: str) -> str:
+    """The statement about one ask on the nodes of a scope."""
+    sentence_of = {NOTHING: nothing_published, UNMATCHED: nothing_matches, FEW: too_few, TAKEN: not_available}
+    return sentence_of[_kind(scope)](scope, where)
+
+
+# --- every request can be served somewhere, but not all on one node -------------------------------------------------
+
+
+def _closest(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Statement]:
+    best = max(answer.reason.depth for answer in answers)
+    close = [answer for answer in answers if answer.reason.depth == best]
+    kinds = {blocker.kind for answer in close for blocker in answer.reason.blockers}
+    for kind in (NO_ATTRIBUTE, NO_GROUP, NOT_DISTINCT):
+        if kind in kinds:
+            chosen = [
+                answer for answer in close if any(blocker.kind == kind for blocker in answer.reason.blockers)
+            ]
+            return _constraint_sentences(case, kind, chosen, where)
+    every = list(range(len(case.survey.asks)))
+    near = [answer.name for answer in close]
+    if COMPETE in kinds:
+        return [Statement(_compete_sentence(case, close, where), COMPETE, every, near)]
+    if not kinds:
+        return [Statement(_search_sentence(case, close, where), SEARCH, every, near)]
+    return [Statement(_split_sentence(case, answers, where), TAKEN, every, [answer.name for answer in answers])]
+
+
+def _split_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> str:
+    """Each request is served on some nodes, never all on one."""
+    owner = {ask: number for number, unit in enumerate(case.reasons.units) for ask in unit}
+    parts = []
+    for number, unit in enumerate(case.reasons.units):
+        serving = [
+            answer.name
+            for answer in answers
+            if all(owner.get(blocker.ask) != number for blocker in answer.reason.blockers)
+        ]
+        if len(serving) < len(answers):
+            ask = case.survey.asks[unit[0]]
+            label = ask.label if len(unit) == 1 else ask.label.rpartition("/")[0]
+            parts.append(f"request {label} could be served on {ranges(serving, 4)}")
+    return f"no node{where} serves all requests at once: {listing(parts, 4)}"
+
+
+def _compete_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> str:
+    """The requests want the same devices, and there are too few of them."""
+    best, free = answers[0], -1
+    for answer in answers:
+        together = {one.id for found in answer.reason.facts.asks for one in found.usable}
+        if len(together) > free:
+            best, free = answer, len(together)
+    wanted = sum(min(case.survey.asks[index].count for index in unit) for unit in case.reasons.units)
+    labels = listing([case.survey.asks[unit[0]].label for unit in case.reasons.units], 4)
+    return (
+        f"requests {labels} want {count(wanted, 'device')} together, and no node{where} has that many usable ones: the "
+        f"most is {free} on {best.name}"
+    )
+
+
+def _search_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> str:
+    """Each device can be taken by itself, each constraint could be kept, and still there is no solution."""
+    names = ranges([answer.name for answer in answers], 4)
+    asks = case.survey.asks
+    labels = listing(dict.fromkeys(ask.label for ask in asks), 4)
+    several = any(ask.count > 1 or ask.all for ask in asks) or len(asks) > 1
+    shared = any(
+        one.device.consumes_counters for answer in answers for found in answer.reason.facts.asks for one in found.usable
+    )
+    why = "they draw from the same counters" if shared else "the constraints exclude each other"
+    if not several:
+        return f"devices for request {labels} are free on {names}, but the scheduler's search takes none of them"
+    return (
+        f"on {names} devices for {plural(len(asks), 'request')} {labels} are free one by one, but not together: {why}"
+    )
+
+
+# --- constraints ----------------------------------------------------------------------------------------------------
+
+
+def attribute_words(name: str) -> str:
+    """What an attribute is about, for people, with its full name."""
+    short = _SHORT_NAMES.get(name.rpartition("/")[2])
+    return f"{short} ({name})" if short else name
+
+
+def _constraint_sentences(case: Case, kind: str, answers: Sequence[NodeAnswer], where: str) -> list[Statement]:
+    out = []
+    seen: set[int] = set()
+    names = [answer.name for answer in answers]
+    for answer in answers:
+        for blocker in answer.reason.blockers:
+            if blocker.kind == kind and blocker.rule not in seen:
+                seen.add(blocker.rule)
+                bound = case.reasons.rules[blocker.rule].asks
+                out.append(Statement(constraint_sentence(case, blocker, answers, where), kind, bound, names))
+    return out
+
+
+def constraint_sentence(case: Case, blocker: Blocker, answers: Sequence[NodeAnswer], where: str) -> str:
+    """Why one constraint cannot be kept on the nodes given."""
+    rule = case.reasons.rules[blocker.rule]
+    asks = case.survey.asks
+    if blocker.kind == NO_ATTRIBUTE:
+        return _missing_sentence(case, rule, [answer.reason for answer in answers], blocker.rule, where)
+    members = list(dict.fromkeys(asks[index].label for index in rule.asks))
+    names = ranges([answer.name for answer in answers], 4)
+    if rule.distinct:
+        return (
+            f"no node{where} has enough usable devices with different {attribute_words(rule.attribute)} for "
+            f"{plural(len(members), 'request')} {listing(members)}"
+        )
+    if len(rule.asks) == 1:
+        ask = asks[rule.asks[0]]
+        most = max(
+            (len(found) for answer in answers for by in answer.reason.groups[blocker.rule].values.values()
+             for found in by.values()),
+            default=0,
+        )
+        return (
+            f"request {ask.label} needs {ask.count} {plural(ask.count, noun(ask))} with the same "
+            f"{attribute_words(rule.attribute)}, and no value{where} has that many usable ones (the most is {most})"
+        )
+    what = listing([f"{noun(asks[index])} for {asks[index].label}" for index in rule.asks], 4)
+    same = f"with the same {attribute_words(rule.attribute)}"
+    if len(answers) == 1:
+        values = _values_by_ask(case, rule, answers[0].reason.groups[blocker.rule])
+        return f"no usable {what} on {names} come {same}: {values}"
+    return f"no node{where} has a usable {what} {same}; {names} have each, but never with a common value"
+
+
+def _values_by_ask(case: Case, rule: Rule, groups: NodeGroups) -> str:
+    parts = []
+    for index in rule.asks:
+        values = [value_text(value) for value, by_ask in groups.values.items() if index in by_ask]
+        if values:
+            parts.append(f"{case.survey.asks[index].label} has {ranges(sorted(values), 4)}")
+    return listing(parts, 4) or "there is no value"
+
+
+def _missing_sentence(case: Case, rule: Rule, reasons: Sequence[NodeReason], number: int, where: str) -> str:
+    asks = case.survey.asks
+    lacking = [
+        index
+        for index in rule.asks
+        if all(
+            reason.groups[number].missing.get(index)
+            and not any(index in by_ask for by_ask in reason.groups[number].values.values())
+            for reason in reasons
+            if number in reason.groups
+        )
+    ] or list(rule.asks)
+    words = listing([f"{noun(asks[index])} of request {asks[index].label}" for index in lacking], 3, "or")
+    verb = "be different in" if rule.distinct else "share"
+    members = list(dict.fromkeys(asks[index].label for index in rule.asks))
+    whose = f"requests {listing(members)}" if len(members) > 1 else f"its {plural(2, noun(asks[rule.asks[0]]))}"
+    who = f"{whose} have to"
+    return f"no usable {words}{where} carries the attribute {rule.attribute}, which {who} {verb}"
+
+
+def partner_details(case: Case, number: int, reason: NodeReason, limit: int = 6) -> list[str]:
+    """For each value that some request has free on a node: what the others have of it, free or taken by whom."""
+    rule = case.reasons.rules[number]
+    lists = case.profile.features.list_type_attributes
+    matched: dict[Value, dict[int, list[Candidate]]] = {}
+    for index in rule.asks:
+        for one in reason.facts.asks[index].matched:
+            attribute = attribute_of(one.id.driver, one.device, rule.attribute)
+            for value in values_of(attribute, lists) if attribute is not None else []:
+                matched.setdefault(value, {}).setdefault(index, []).append(one)
+    out = []
+    for value in sorted(matched, key=value_text):
+        by_ask = matched[value]
+        if not any(one.judgement.code is None for found in by_ask.values() for one in found):
+            continue
+        parts = [_partner(case, index, by_ask.get(index, [])) for index in rule.asks]
+        bare = rule.attribute.rpartition("/")[2]
+        out.append(f"{bare} {value_text(value)} on {reason.facts.name}: {listing(parts, 4)}")
+    return out[:limit] + ([f"{len(out) - limit} more values"] if len(out) > limit else [])
+
+
+def _partner(case: Case, index: int, found: list[Candidate]) -> str:
+    ask = case.survey.asks[index]
+    name = noun(ask)
+    free = [one.id for one in found if one.judgement.code is None]
+    if free:
+        return f"{plural(len(free), name)} {_names(free)} {plural(len(free), 'is')} free"
+    if not found:
+        return f"no {name} for {ask.label} has it"
+    return listing([f"{name} {short_name(one.id)} {one.judgement.text}" for one in found], 3)
+
+
+def _names(devices: list[DeviceId]) -> str:
+    return device_names(devices, 3)

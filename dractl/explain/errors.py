@@ -1,0 +1,315 @@
+"""Errors of the allocator: a selector that fails on a device, All with an incomplete pool, and the like.
+
+They are no refusal of one node: kube-scheduler ends the attempt for all nodes with them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dractl.explain.answer import Answer
+from dractl.explain.case import Case, NodeAnswer
+from dractl.explain.judge import ERROR, Ask, Fault
+from dractl.explain.nearest import by_class, device_names
+from dractl.explain.statements import noun, short_name
+from dractl.explain.survey import visible_devices
+from dractl.explain.terms import names_of
+from dractl.explain.words import count, listing, natural, near, plural, ranges
+from dractl.inventory import DeviceId, PoolId
+from dractl.kube.objects import Device
+from dractl.rules import allocation as rules
+from dractl.rules import scheduler
+from dractl.rules.finding import ObjectRef
+
+_UPDATING = "is currently being updated"
+_INVALID = "is currently invalid"
+
+
+@dataclass(slots=True)
+class Failing:
+    """Devices on which an ask's selectors fail in one and the same way."""
+
+    ask: Ask
+    fault: Fault
+    devices: dict[DeviceId, Device]
+    nodes: list[str]
+
+
+def explain_errors(case: Case, answer: Answer) -> None:
+    """Say what the errors on the allowed nodes are, where they come from, and what they keep from happening."""
+    by_text: dict[str, list[NodeAnswer]] = {}
+    for node in case.errors:
+        by_text.setdefault(node.result.error or "", []).append(node)
+    for text, nodes in sorted(by_text.items(), key=lambda item: -len(item[1])):
+        if "CEL" in text:
+            _selector_error(case, answer, text, nodes)
+        elif _UPDATING in text or _INVALID in text:
+            _all_and_pool(case, answer, text, nodes)
+        elif "exceeds the claim limit" in text:
+            answer.say(f"{text}, so no node can serve the claim")
+            answer.find(rules.TOO_MANY_RESULTS.finding(answer.summary))
+            answer.advise("ask for at most 32 devices in one claim; more need several claims or pods")
+        else:
+            answer.say(f"on {ranges([node.name for node in nodes], 4)} the allocator fails: {text}")
+    _consequence(case, answer)
+
+
+def _consequence(case: Case, answer: Answer) -> None:
+    failing = {node.name for node in case.errors}
+    others = [node for node in case.eligible if node.name not in failing]
+    fitting = [node.name for node in case.fitting()]
+    if fitting:
+        verb = plural(len(fitting), "is")
+        text = (
+            f"the claim would fit on {ranges(fitting, 4)}, but the error ends the scheduling attempt for all nodes, so "
+            f"{'it' if len(fitting) == 1 else 'they'} {verb} not used either"
+        )
+        answer.say(text)
+        answer.find(scheduler.ERROR_STOPS_ALL.finding(text))
+    elif others:
+        text = "such an error ends the scheduling attempt for all nodes, not only for those it occurs on"
+        answer.say(text)
+        answer.find(scheduler.ERROR_STOPS_ALL.finding(text))
+
+
+# --- selectors ------------------------------------------------------------------------------------------------------
+
+
+def failing_devices(case: Case, nodes: Sequence[NodeAnswer]) -> list[Failing]:
+    """The devices of some nodes on which selectors fail, by ask and kind of failure; the most devices first."""
+    found: dict[tuple[int, str, str], Failing] = {}
+    for node in nodes:
+        facts = node.reason.facts
+        for device_id, device in visible_devices(facts.node, facts.pools):
+            for index, ask in enumerate(case.survey.asks):
+                judgement = case.survey.judgements[index].get(device_id)
+                if judgement is None or judgement.code != ERROR:
+                    continue
+                fault = judgement.selection.faults[0]
+                key = (index, fault.term.source, fault.error or "")
+                failing = found.setdefault(key, Failing(ask, fault, {}, []))
+                failing.devices[device_id] = device
+                if node.name not in failing.nodes:
+                    failing.nodes.append(node.name)
+    return sorted(found.values(), key=lambda one: -len(one.devices))
+
+
+def _selector_error(case: Case, answer: Answer, text: str, nodes: list[NodeAnswer]) -> None:
+    failings = failing_devices(case, nodes)
+    if not failings:
+        answer.say(f"on {ranges([node.name for node in nodes], 4)} the allocator fails: {text}")
+        return
+    for failing in failings[:3]:
+        _say_failing(case, answer, failing)
+
+
+def _say_failing(case: Case, answer: Answer, failing: Failing) -> None:
+    ask, fault = failing.ask, failing.fault
+    whose = f"class {ask.spec.device_class_name}" if fault.of_class else f"request {ask.label}"
+    where = _where(case, failing.nodes)
+    subject = ObjectRef("ResourceClaim", ask.claim.meta.name, ask.claim.meta.namespace)
+    if fault.missing is None:
+        at = "" if (fault.error or "").startswith("does not compile") else f" on {device_names(list(failing.devices))}"
+        answer.say(f"the selector of {whose} fails{at}: {fault.error} (in {fault.term.source})")
+        answer.find(rules.SELECTOR_ERROR.finding(f"the selector of {whose} fails: {fault.error}", subject))
+        return
+    domain, name = fault.missing
+    key = f"{domain}/{name}"
+    total = _evaluated(case, failing)
+    kind = noun(ask)
+    few = len(failing.devices) < total
+    who = (
+        f"{device_names(sorted(failing.devices, key=lambda one: natural(str(one))))} {_does(failing)} not publish it"
+        if few
+        else f"none of the {total:,} {plural(total, kind)} there publishes it"
+        if total > 1
+        else f"the {kind} {short_name(next(iter(failing.devices)))} does not publish it"
+    )
+    text = f"the selector of {whose} fails{where} with a CEL error, no such key: {name} ({key}): {who}"
+    answer.say(text)
+    answer.find(
+        rules.SELECTOR_ERROR.finding(
+            text, subject, evidence={"devices": [str(one) for one in failing.devices], "missing": key}
+        )
+    )
+    _where_it_is(case, answer, failing, name, domain)
+    answer.advise(_guard_advice(fault, domain, name))
+
+
+def _does(failing: Failing) -> str:
+    return "does" if len(failing.devices) == 1 else "do"
+
+
+def _where(case: Case, nodes: list[str]) -> str:
+    if len(nodes) == len(case.survey.nodes) and len(nodes) > 1:
+        return " on every node"
+    return f" on {ranges(sorted(nodes, key=natural), 4)}"
+
+
+def _evaluated(case: Case, failing: Failing) -> int:
+    """How many devices of the same drivers on these nodes the failing selector is about (those of the class)."""
+    drivers = {device.driver for device in failing.devices}
+    judgements = case.survey.judgements[case.survey.asks.index(failing.ask)]
+    seen: set[DeviceId] = set()
+    for name in failing.nodes:
+        facts = case.survey.nodes[name]
+        for one, _ in visible_devices(facts.node, facts.pools):
+            if one.driver in drivers and (failing.fault.of_class or not by_class(judgements[one])):
+                seen.add(one)
+    return len(seen)
+
+
+def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain: str) -> None:
+    """Which devices do have the key, what is there instead, and what else the failing devices lack."""
+    drivers = {device.driver for device in failing.devices}
+    peers = {
+        device_id: device
+        for device_id, device in case.survey.seen.items()
+        if device_id.driver in drivers and device_id not in failing.devices
+    }
+    field = failing.fault.term.field
+    sort = "capacity" if field is not None and field.kind == "capacity" else "attribute"
+    having = [one for one, device in peers.items() if (domain, name) in names_of(one.driver, device, sort)]
+    kind = noun(failing.ask)
+    if having:
+        example = names_of(having[0].driver, peers[having[0]], sort)[(domain, name)]
+        more = f" ({name} of {short_name(having[0])} is {example})" if len(having) < 50 else ""
+        answer.say(
+            f"{len(having):,} other {plural(len(having), kind)} {plural(len(having), 'publishes', 'publish')} it, on "
+            f"{ranges(_nodes_of(case, having), 4)}{more}"
+        )
+        _lacks_more(case, answer, failing, {one: peers[one] for one in having})
+        return
+    sample_id, sample = next(iter(failing.devices.items()))
+    capacities = names_of(sample_id.driver, sample, "capacity")
+    attributes = names_of(sample_id.driver, sample)
+    if (domain, name) in capacities and sort == "attribute":
+        answer.say(
+            f"{name} is published as a capacity, not as an attribute: device.capacity['{domain}'].{name} "
+            f"({capacities[(domain, name)]} on {short_name(sample_id)})"
+        )
+        answer.find(rules.NEEDS_AN_ATTRIBUTE_NAME.finding(f"{domain}/{name} is a capacity, not an attribute"))
+        answer.advise(
+            f"compare the capacity instead: device.capacity['{domain}'].{name}.compareTo(quantity('...')) >= 0"
+        )
+        return
+    if (domain, name) in attributes and sort == "capacity":
+        answer.say(f"{name} is published as an attribute, not as a capacity: device.attributes['{domain}'].{name}")
+        return
+    elsewhere = sorted({one for one, bare in attributes if bare == name and one != domain})
+    if elsewhere:
+        answer.say(f"{name} is published there under another domain: {listing([f'{one}/{name}' for one in elsewhere])}")
+    own = [bare for one, bare in attributes if one == domain]
+    alike = near(name, own)
+    if alike:
+        answer.say(f"{domain} has no {name}; did you mean {listing(alike, 3, 'or')}?")
+    elif own:
+        answer.say(f"{domain} publishes {listing(sorted(own), 20)}")
+
+
+def _lacks_more(case: Case, answer: Answer, failing: Failing, having: dict[DeviceId, Device]) -> None:
+    """Attributes that go together with the missing one: a sign of another release, or of a device that lost them."""
+    lost = Counter[str]()
+    for device_id, device in failing.devices.items():
+        lost.update(f"{one}/{bare}" for one, bare in _all_names(device_id, device))
+    kept = Counter[str]()
+    for device_id, device in having.items():
+        kept.update(f"{one}/{bare}" for one, bare in _all_names(device_id, device))
+    gone = sorted(key for key, number in kept.items() if number == len(having) and key not in lost)
+    new = sorted(key for key, number in lost.items() if number == len(failing.devices) and key not in kept)
+    driver = next(iter(failing.devices)).driver
+    bare = [key.removeprefix(f"{driver}/") for key in gone]
+    whole_nodes = set(_nodes_of(case, failing.devices)).isdisjoint(_nodes_of(case, having))
+    if whole_nodes and len(gone) + len(new) > 1:
+        text = f"the driver publishes other attributes on {ranges(_nodes_of(case, having), 3)} than on " + ranges(
+            failing.nodes, 3
+        )
+        only = f": {listing(bare, 12)} only there" if bare else ""
+        other = [key.removeprefix(f"{driver}/") for key in new]
+        only += f", {listing(other, 12)} only here" if other else ""
+        answer.say(f"{text}{only}; it looks like different releases of the driver {driver}")
+    elif len(gone) > 1:
+        answer.say(
+            f"{device_names(list(failing.devices))} {plural(len(failing.devices), 'lacks', 'lack')} all of "
+            f"{listing(bare, 12)}, which the others publish"
+        )
+        if driver == "dra.net" and any(key.endswith("ifName") for key in gone):
+            answer.say(
+                "dranet publishes these only while the interface is in the host's network namespace: a pod has taken "
+                "it, or has left it behind in a namespace of its own"
+            )
+            answer.advise(
+                f"see on {ranges(failing.nodes, 3)} where the interface of {device_names(list(failing.devices))} is, "
+                "and bring it back into the host's namespace (or reboot the node), so that the driver publishes it "
+                "whole"
+            )
+
+
+def _all_names(device_id: DeviceId, device: Device) -> dict[tuple[str, str], str]:
+    return {**names_of(device_id.driver, device), **names_of(device_id.driver, device, "capacity")}
+
+
+def _nodes_of(case: Case, devices: object) -> list[str]:
+    names = {
+        node for device in list(devices) for node in case.survey.nodes_of_device.get(device, [])  # type: ignore[call-overload]
+    }
+    return sorted(names, key=natural)
+
+
+def guarded(fault: Fault, expression: str) -> str | None:
+    """The expression with a question in front whether the missing key is there."""
+    if fault.missing is None or fault.term.field is None or fault.term.field.kind not in ("attribute", "capacity"):
+        return None
+    domain, name = fault.missing
+    where = "attributes" if fault.term.field.kind == "attribute" else "capacity"
+    return f"'{name}' in device.{where}['{domain}'] && ({expression})"
+
+
+def _guard_advice(fault: Fault, domain: str, name: str) -> str:
+    where = "capacity" if fault.term.field is not None and fault.term.field.kind == "capacity" else "attributes"
+    return (
+        f"guard the selector: '{name}' in device.{where}['{domain}'] && ... (or the optional form "
+        f"device.{where}['{domain}'].?{name}.orValue(...)), or select by an attribute that every device publishes"
+    )
+
+
+# --- allocationMode All ---------------------------------------------------------------------------------------------
+
+
+def _all_and_pool(case: Case, answer: Answer, text: str, nodes: list[NodeAnswer]) -> None:
+    asks = [ask for ask in case.survey.asks if ask.all]
+    label = listing(dict.fromkeys(ask.label for ask in asks), 3)
+    names = [node.name for node in nodes]
+    pools = [pool for node in nodes for pool in node.reason.facts.pools if not pool.usable and f"{pool}" in text]
+    if not pools:
+        answer.say(f"on {ranges(names, 4)} the allocator fails: {text}")
+        return
+    pool = pools[0]
+    foreign = pool.driver not in {device.driver for ask in asks for device in _matching_drivers(case, ask)}
+    what = (
+        f"is not complete ({count(pool.found, 'slice')} of {pool.expected} published)"
+        if _UPDATING in text
+        else f"is invalid ({pool.reason})"
+    )
+    also = ", though it is no pool of the devices asked for" if foreign else ""
+    text = (
+        f"request {label} asks for all devices (allocationMode All), which needs every pool that a node sees to be "
+        f"complete: pool {pool.name} of driver {pool.driver} {what}{also}, so the allocator fails on {ranges(names, 4)}"
+    )
+    answer.say(text)
+    answer.find(rules.ALL_NEEDS_COMPLETE_POOLS.finding(text, ObjectRef("Pool", str(pool))))
+    current = case.inventory.pools.get(PoolId(pool.driver, pool.name))
+    slices = [item.meta.name for item in current.current] if current else []
+    if slices:
+        answer.say(f"of pool {pool.driver}/{pool.name} generation {pool.generation} only {listing(slices, 3)} is there")
+    answer.advise(
+        f"look at driver {pool.driver} on {ranges(names, 3)} until it publishes the missing slice; meanwhile keep the "
+        f"pod away from {ranges(names, 3)} with a nodeSelector or node affinity, or cordon {plural(len(names), 'it')}"
+    )
+
+
+def _matching_drivers(case: Case, ask: Ask) -> list[DeviceId]:
+    index = case.survey.asks.index(ask)
+    return [one for one, judgement in case.survey.judgements[index].items() if judgement.selected]

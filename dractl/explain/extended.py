@@ -1,0 +1,121 @@
+"""Extended resources that DeviceClasses serve: which class counts, and the claim that the scheduler would make.
+
+Rules of kube-scheduler: a class serves ``spec.extendedResourceName`` and always ``deviceclass.resource.kubernetes.io/``
+and its name. Of several classes with one name the one created last counts, of equally old ones the first by name. On a
+node that advertises the resource itself a device plugin serves it. Source: KEP-5004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dractl.explain.answer import Answer
+from dractl.explain.words import listing, plural
+from dractl.inventory import Inventory, key_of
+from dractl.kube.names import is_extended_resource
+from dractl.kube.objects import (
+    ClaimRequest,
+    ClaimSpec,
+    DeviceClass,
+    DeviceRequest,
+    Meta,
+    Pod,
+    ResourceClaim,
+)
+from dractl.rules import allocation as rules
+from dractl.rules.finding import ObjectRef
+
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+
+
+@dataclass(slots=True)
+class Extended:
+    """One extended resource of a pod: how many, the class that serves it, and the others that carry the name."""
+
+    name: str
+    amount: int
+    device_class: DeviceClass | None
+    shadowed: list[DeviceClass]
+    plugin_nodes: list[str]
+
+
+def extended_of(inventory: Inventory, pod: Pod) -> list[Extended]:
+    """The extended resources that a pod asks for."""
+    wanted: dict[str, int] = {}
+    for container in pod.containers:
+        for name, amount in {**container.limits, **container.requests}.items():
+            if is_extended_resource(name) and amount.nano > 0 and amount.is_integer():
+                wanted[name] = wanted.get(name, 0) + amount.value()
+    return [_extended(inventory, name, amount) for name, amount in sorted(wanted.items())]
+
+
+def _extended(inventory: Inventory, name: str, amount: int) -> Extended:
+    plugin = [
+        node for node, item in inventory.nodes.items() if name in item.allocatable and item.allocatable[name].nano > 0
+    ]
+    if name.startswith(IMPLICIT):
+        return Extended(name, amount, inventory.classes.get(name.removeprefix(IMPLICIT)), [], plugin)
+    serving = [one for one in inventory.classes.values() if one.extended_resource_name == name]
+    serving.sort(key=lambda one: one.meta.name)
+    serving.sort(key=lambda one: one.meta.creation_timestamp or "", reverse=True)
+    return Extended(name, amount, serving[0] if serving else None, serving[1:], plugin)
+
+
+def claim_for(pod: Pod, resources: list[Extended]) -> ResourceClaim | None:
+    """The claim that the scheduler would make for a pod's extended resources; None if no class serves any of them."""
+    served = {one.name: one for one in resources if one.device_class is not None}
+    requests = []
+    for index, container in enumerate(pod.containers):
+        amounts = {**container.limits, **container.requests}
+        names = sorted(name for name in amounts if is_extended_resource(name))
+        for number, name in enumerate(names):
+            one = served.get(name)
+            if one is None or one.device_class is None or amounts[name].nano <= 0:
+                continue
+            exact = DeviceRequest(
+                device_class_name=one.device_class.meta.name, allocation_mode="ExactCount", count=amounts[name].value()
+            )
+            exact.name = f"container-{index}-request-{number}"
+            requests.append(ClaimRequest(exact.name, exactly=exact))
+    if not requests:
+        return None
+    meta = Meta(name=f"{pod.meta.name}-extended-resources", namespace=pod.meta.namespace)
+    return ResourceClaim(meta, ClaimSpec(requests=requests))
+
+
+def explain_extended(inventory: Inventory, answer: Answer, pod: Pod, resources: list[Extended]) -> None:
+    """Say which class serves which resource, and where two classes quarrel."""
+    for one in resources:
+        asked = f"pod {key_of(pod)} asks for {one.name}: {one.amount}"
+        advertised = (
+            f"which {listing(one.plugin_nodes, 4)} {plural(len(one.plugin_nodes), 'advertises', 'advertise')} itself "
+            "(device plugin)"
+            if one.plugin_nodes
+            else "which no node advertises"
+        )
+        if one.device_class is None:
+            answer.say(f"{asked}, {advertised} and no DeviceClass serves")
+            if not one.plugin_nodes:
+                answer.advise(f"install what serves {one.name}: a device plugin, or a class with that resource name")
+            continue
+        name = one.device_class.meta.name
+        if not one.shadowed:
+            answer.say(f"{asked}, {advertised} and DeviceClass {name} serves")
+            continue
+        classes = [*reversed(one.shadowed), one.device_class]
+        told = listing([f"{item.meta.name} ({_day(item)})" for item in classes], 4)
+        text = (
+            f"{asked}, {advertised}, but {len(classes)} DeviceClasses map: {told}; the one created last, {name}, is "
+            "used"
+        )
+        answer.say(text)
+        answer.find(rules.CLASS_SHADOWED.finding(text, ObjectRef("DeviceClass", name)))
+        others = listing([item.meta.name for item in one.shadowed], 3)
+        answer.advise(
+            f"give one of the classes {name} and {others} another extendedResourceName (or none): one name should "
+            "belong to one class"
+        )
+
+
+def _day(item: DeviceClass) -> str:
+    return (item.meta.creation_timestamp or "unknown")[:10]

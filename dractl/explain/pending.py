@@ -1,0 +1,225 @@
+"""The answer for claims without an allocation: errors first, then fits, then what keeps them from every node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dractl.explain.answer import Answer
+from dractl.explain.attributes import explain_missing
+from dractl.explain.case import ERROR, FITS, Case, NodeAnswer
+from dractl.explain.constraints import value_text
+from dractl.explain.devices import Statement, partner_details, statements
+from dractl.explain.errors import explain_errors
+from dractl.explain.holders import Held
+from dractl.explain.lifecycle import missing_classes
+from dractl.explain.nearest import misses_of
+from dractl.explain.nodes import (
+    COMPETE,
+    FEW,
+    NO_ATTRIBUTE,
+    NO_GROUP,
+    NOT_DISTINCT,
+    NOTHING,
+    SEARCH,
+    TAKEN,
+    UNMATCHED,
+    drivers_of,
+)
+from dractl.explain.placement import fits_elsewhere, no_node_left, pods_text, rule_text
+from dractl.explain.publication import class_missing, explain_unpublished
+from dractl.explain.selection import explain_misses
+from dractl.explain.statements import scope_of
+from dractl.explain.taken import explain_outdated, explain_taken
+from dractl.explain.variants import explain_variants, without_allocations
+from dractl.explain.words import listing, ranges
+from dractl.rules import allocation as rules
+from dractl.rules.finding import ObjectRef
+
+_ABOUT_TAKEN = (TAKEN, NO_GROUP, NOT_DISTINCT, COMPETE, SEARCH)
+_RULES = {
+    NOTHING: rules.NOTHING_PUBLISHED,
+    UNMATCHED: rules.SELECTS_NOTHING,
+    FEW: rules.MORE_THAN_A_NODE,
+    TAKEN: rules.FULL_OF_HOLDERS,
+    NO_ATTRIBUTE: rules.CONSTRAINT_ATTRIBUTE_MISSING,
+}
+
+
+def explain_devices(case: Case, answer: Answer) -> list[Held]:
+    """Say whether the claims fit on the nodes that the pods may use, and if not why; the holders of interest."""
+    missing = [pair for claim in case.claims for pair in missing_classes(case.inventory, claim)]
+    if missing:
+        class_missing(case.inventory, answer, missing, case.pods)
+        return []
+    if not case.nodes:
+        answer.say("the snapshot holds no node and no slice that names one, so the claim can be allocated nowhere")
+        return []
+    if not case.eligible:
+        no_node_left(case, answer)
+        return []
+    if case.verdict == ERROR:
+        explain_errors(case, answer)
+        return _besides_errors(case, answer)
+    if case.verdict == FITS:
+        return []
+    if case.verdict == "undecided":
+        names = ranges([one.name for one in case.eligible if one.verdict == "undecided"], 4)
+        answer.say(f"undecided: on {names} the search takes too many steps to know whether the claim fits there")
+    return does_not_fit(case, answer, case.eligible)
+
+
+def _besides_errors(case: Case, answer: Answer) -> list[Held]:
+    """Whether, with the error gone, the other nodes would serve."""
+    failing = {node.name for node in case.errors}
+    others = [node for node in case.eligible if node.name not in failing]
+    if not others or case.fitting() or _same_failure(case, others):
+        return []
+    more = Answer()
+    held = does_not_fit(case, more, others, others=True)
+    if more.summary:
+        first = more.summary[0].lower() + more.summary[1:] if more.summary.split(" ")[0].isalpha() else more.summary
+        answer.say(f"even without that error the claim would not fit on the other nodes: {first}")
+    for detail in more.details:
+        answer.say(detail)
+    for finding in more.findings:
+        answer.find(finding)
+    return held
+
+
+def _same_failure(case: Case, others: Sequence[NodeAnswer]) -> bool:
+    """Whether on other nodes, too, every device that could match makes a selector fail (but is in use already)."""
+    for unit in case.reasons.units:
+        scopes = [scope_of(case.survey, index, [node.name for node in others]) for index in unit]
+        if all(not scope.matched and scope.failing for scope in scopes):
+            return True
+    return False
+
+
+def does_not_fit(case: Case, answer: Answer, nodes: Sequence[NodeAnswer], others: bool = False) -> list[Held]:
+    """Why none of some nodes serves the claims; ``others`` if they are what an error has left over."""
+    names = [node.name for node in nodes]
+    where, lead = _scope_words(case, nodes, others)
+    idle = _idle(case, names)
+    judged = idle or case
+    judged_nodes = [judged.nodes[name] for name in names]
+    told = statements(judged, judged_nodes, where)
+    for number, one in enumerate(told):
+        answer.say(f"{lead}{one.text}" if number == 0 else one.text)
+        _finding(judged, answer, one, answer.summary if number == 0 and not answer.details else one.text)
+    elsewhere = fits_elsewhere(case, answer)
+    if elsewhere:
+        answer.say(elsewhere)
+    if idle is not None:
+        _hopeless(case, idle, answer, names, where, told)
+    for one in told:
+        _more(judged, answer, one)
+    explain_missing(judged, answer, judged_nodes)
+    if idle is not None:
+        return []
+    held = []
+    for one in told:
+        if one.kind in _ABOUT_TAKEN:
+            held += explain_taken(case, answer, one.asks, one.nodes)
+    _constraint_partners(case, answer, nodes)
+    explain_variants(case, answer, names)
+    return held
+
+
+def _scope_words(case: Case, nodes: Sequence[NodeAnswer], others: bool) -> tuple[str, str]:
+    """How to say which nodes are meant: a place inside the sentence, and words before it."""
+    if others:
+        return f" on {ranges([node.name for node in nodes], 4)}", ""
+    if len(nodes) == len(case.nodes) or not case.pods:
+        return "", ""
+    names = ranges([node.name for node in nodes], 3)
+    own = rule_text(case)
+    if len(nodes) <= 3:
+        because = f" ({own})" if own else ""
+        return f" on {names}", f"{pods_text(case.pods)} may only run on {names}{because}, and "
+    return f" on the {len(nodes)} nodes that the pod may use", ""
+
+
+def _idle(case: Case, names: Sequence[str]) -> Case | None:
+    """The same question with every device free; None if then (or anyway) it would fit somewhere among the nodes."""
+    if not any(claim.allocation is not None for claim in case.inventory.claims.values()):
+        return None
+    idle = without_allocations(case)
+    if any(idle.nodes[name].verdict != "doesNotFit" for name in names):
+        return None
+    return idle
+
+
+def _hopeless(
+    case: Case, idle: Case, answer: Answer, names: list[str], where: str, told: Sequence[Statement]
+) -> None:
+    """It would not fit even if all devices were free: what is taken comes on top."""
+    now = statements(case, [case.nodes[name] for name in names], where)
+    known = {one.text for one in told}
+    fresh = [one.text for one in now if one.text not in known and one.kind == TAKEN]
+    if fresh:
+        answer.say(f"that holds even with all devices free; at the moment, besides, {fresh[0]}")
+    if len(names) > 3:
+        return
+    for name in names:
+        node = idle.nodes[name]
+        for blocker in node.reason.blockers:
+            if blocker.kind == NO_GROUP:
+                for detail in _values_detail(idle, blocker.rule, node):
+                    answer.say(detail)
+
+
+def _values_detail(case: Case, number: int, node: NodeAnswer) -> list[str]:
+    """The values that each request's devices have on a node where none is common."""
+    rule = case.reasons.rules[number]
+    groups = node.reason.groups.get(number)
+    if groups is None:
+        return []
+    parts = []
+    for index in rule.asks:
+        values = sorted(value_text(value) for value, by_ask in groups.values.items() if index in by_ask)
+        parts.append(f"{case.survey.asks[index].label}: {listing(values, 8)}")
+    return [f"{rule.attribute} on {node.name} is for {'; for '.join(parts)}"]
+
+
+def _finding(case: Case, answer: Answer, one: Statement, text: str) -> None:
+    rule = _RULES.get(one.kind)
+    if rule is None:
+        return
+    if rule is rules.FULL_OF_HOLDERS and any(
+        set(scope_of(case.survey, index, one.nodes).codes) != {"in-use"} for index in one.asks
+    ):
+        return
+    claim = case.survey.asks[one.asks[0]].claim.meta if one.asks else case.claims[0].meta
+    answer.find(rule.finding(text, ObjectRef("ResourceClaim", claim.name, claim.namespace)))
+
+
+def _more(case: Case, answer: Answer, one: Statement) -> None:
+    """More about a request that no node serves: drivers that publish nothing, values that nearly match, counts."""
+    if one.kind == NOTHING:
+        for index in one.asks:
+            for driver in sorted(drivers_of(case.survey, index)):
+                if not any(key.driver == driver for key in case.inventory.pools):
+                    explain_unpublished(case.inventory, answer, driver, case.pods)
+    if one.kind in (NOTHING, UNMATCHED):
+        for index in one.asks:
+            claim = case.survey.asks[index].claim.meta
+            subject = ObjectRef("ResourceClaim", claim.name, claim.namespace)
+            explain_misses(answer, misses_of(case.survey, index, one.nodes), subject)
+    if one.kind == FEW:
+        most = max(scope_of(case.survey, index, one.nodes).most_matched[0] for index in one.asks)
+        answer.advise(f"ask for at most {most} in one claim; more need several pods, each with a claim of its own")
+    if one.kind in (UNMATCHED, FEW, TAKEN):
+        explain_outdated(case, answer, one.asks)
+
+
+def _constraint_partners(case: Case, answer: Answer, nodes: Sequence[NodeAnswer]) -> None:
+    close = max((node.reason.depth for node in nodes), default=0)
+    told = 0
+    for node in nodes:
+        if node.reason.depth != close or told >= 2:
+            continue
+        for blocker in node.reason.blockers:
+            if blocker.kind == NO_GROUP:
+                told += 1
+                for detail in partner_details(case, blocker.rule, node.reason):
+                    answer.say(detail)

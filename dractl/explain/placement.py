@@ -1,0 +1,139 @@
+"""The pod's side of the answer: nodes that it may not use, gates, a node set by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dractl.explain.answer import Answer
+from dractl.explain.case import Case, NodeAnswer
+from dractl.explain.words import count, listing, natural, plural, ranges
+from dractl.inventory import Inventory, key_of
+from dractl.kube.objects import Pod
+from dractl.rules import allocation as rules
+from dractl.rules import lifecycle
+from dractl.rules.finding import ObjectRef
+
+
+def pods_text(pods: Sequence[Pod]) -> str:
+    """``pod ml/a`` or ``pods ml/a and ml/b``."""
+    return f"{plural(len(pods), 'pod')} {listing([str(key_of(pod)) for pod in pods], 3)}"
+
+
+def reasons_text(answers: Sequence[NodeAnswer], limit: int = 4) -> str:
+    """Why the pods may not use some nodes, the commonest reasons first, with the nodes of each."""
+    by_reason: dict[str, list[str]] = {}
+    for answer in answers:
+        for reason in answer.pod.reasons:
+            by_reason.setdefault(reason.shared, []).append(answer.name)
+    ranked = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
+    parts = []
+    for words, nodes in ranked[:limit]:
+        parts.append(words if len(nodes) == len(answers) else f"{words} ({ranges(nodes, 4)})")
+    return listing(parts, limit)
+
+
+def rule_text(case: Case) -> str:
+    """The pods' own rules in short: node selectors, affinity, nodeName."""
+    rules_of = dict.fromkeys(
+        reason.shared
+        for answer in case.nodes.values()
+        for reason in answer.pod.reasons
+        if reason.code in ("node-selector", "node-affinity", "node-name", "claim")
+    )
+    return listing(rules_of, 4)
+
+
+def no_node_left(case: Case, answer: Answer) -> None:
+    """The pods may use no node at all."""
+    pods = pods_text(case.pods)
+    _unknown_labels(case, answer)
+    excluded = list(case.nodes.values())
+    text = f"{pods} may use none of the {count(len(excluded), 'node')}: {reasons_text(excluded)}"
+    answer.say(text if excluded else f"there is no node that {pods} could use")
+    fitting = case.fitting(eligible=False)
+    if fitting:
+        names = ranges([one.name for one in fitting], 5)
+        answer.say(f"by its devices the claim would fit on {names}")
+        _find_pod_may_not(case, answer, fitting)
+
+
+def _unknown_labels(case: Case, answer: Answer) -> None:
+    """A node selector that no node satisfies."""
+    nodes = case.inventory.nodes.values()
+    for pod in case.pods:
+        for key, value in pod.node_selector.items():
+            if not nodes or any(node.meta.labels.get(key) == value for node in nodes):
+                continue
+            known = sorted({node.meta.labels[key] for node in nodes if key in node.meta.labels}, key=natural)
+            there = f"the values there are {listing(known, 6)}" if known else "no node has that label at all"
+            text = f"pod {key_of(pod)} requires {key}={value} (nodeSelector), and no node has that; {there}"
+            answer.say(text)
+            answer.find(rules.NO_NODE_HAS_LABEL.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
+            answer.advise(f"correct the nodeSelector of pod {key_of(pod)}, or add a node with {key}={value}")
+
+
+def _find_pod_may_not(case: Case, answer: Answer, fitting: Sequence[NodeAnswer]) -> None:
+    names = ranges([one.name for one in fitting], 5)
+    text = f"the claim fits only on nodes that its pod may not use: {names} ({reasons_text(fitting)})"
+    pod = case.pods[0].meta if case.pods else None
+    answer.find(rules.POD_MAY_NOT.finding(text, ObjectRef("Pod", pod.name, pod.namespace) if pod else None))
+
+
+def fits_elsewhere(case: Case, answer: Answer) -> str:
+    """The claim fits on nodes that the pods may not use: the clause for the summary; findings and advice."""
+    fitting = case.fitting(eligible=False)
+    if not fitting:
+        return ""
+    _find_pod_may_not(case, answer, fitting)
+    names = ranges([one.name for one in fitting], 5)
+    return f"it would fit on {names}, which the pod may not use ({reasons_text(fitting)})"
+
+
+def gates(inventory: Inventory, pods: Sequence[Pod], answer: Answer) -> bool:
+    """Say which scheduling gates hold pods back; whether there are any."""
+    gated = [pod for pod in pods if pod.scheduling_gates]
+    for pod in gated:
+        names = listing(pod.scheduling_gates, 4)
+        text = (
+            f"pod {key_of(pod)} carries the scheduling {plural(len(pod.scheduling_gates), 'gate')} {names}, so the "
+            "scheduler does not look at it (condition SchedulingGated)"
+        )
+        answer.say(text)
+        answer.find(lifecycle.SCHEDULING_GATED.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
+        for gate in pod.scheduling_gates:
+            if gate.startswith("kueue.x-k8s.io/"):
+                queue = pod.meta.labels.get("kueue.x-k8s.io/queue-name")
+                where = f" in queue {queue}" if queue else ""
+                answer.advise(
+                    f"look at Kueue: its Workload for pod {key_of(pod)}{where} says why it is not admitted (quota, or "
+                    "the device classes of the claim are not mapped to a quota resource)"
+                )
+            else:
+                answer.advise(f"ask whoever sets the gate {gate} why it is still on pod {key_of(pod)}")
+    return bool(gated)
+
+
+def placed_by_hand(case: Case, answer: Answer, pods: Sequence[Pod]) -> None:
+    """Pods that sit on a node although their claim is not allocated."""
+    for pod in pods:
+        node = case.nodes.get(pod.node_name)
+        claim = case.claims[0]
+        text = (
+            f"claim {key_of(claim)} is not allocated, although pod {key_of(pod)} already sits on {pod.node_name}: a "
+            "scheduler that knows claims allocates them before it binds a pod, so the pod got its node past it "
+            "(spec.nodeName set by hand, or by a scheduler without DRA), and nobody else allocates"
+        )
+        answer.say(text)
+        answer.say("the claim controller only reserves a claim that is allocated already")
+        answer.find(
+            lifecycle.PLACED_PAST_SCHEDULER.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace))
+        )
+        if node is not None and node.verdict == "fits" and node.result.allocations:
+            devices = [one.device for allocation in node.result.allocations for one in allocation.results]
+            answer.say(f"by its devices the claim would fit on {pod.node_name} ({listing(devices, 6)})")
+        elif node is not None:
+            answer.say(f"by its devices the claim would not fit on {pod.node_name} now")
+        answer.advise(
+            f"delete pod {key_of(pod)} and create it without nodeName, with a nodeSelector kubernetes.io/hostname: "
+            f"{pod.node_name} (or node affinity) instead, so that the scheduler places it and allocates the claim"
+        )

@@ -1,0 +1,401 @@
+"""Why matching devices cannot be taken: holders and what they are, taints, counters, shares, names that clash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dractl.explain.answer import Answer
+from dractl.explain.case import Case
+from dractl.explain.eligibility import tolerates
+from dractl.explain.holders import Held, holders_of
+from dractl.explain.judge import COUNTERS, INSUFFICIENT, TAINTED, Ask, device_taint_text
+from dractl.explain.lifecycle import FINALIZER, gone_consumers, since
+from dractl.explain.nearest import device_names
+from dractl.explain.room import fraction
+from dractl.explain.statements import Scope, noun, scope_of, short_name
+from dractl.explain.survey import Candidate
+from dractl.explain.words import listing, natural, plural, ranges
+from dractl.inventory import DeviceId, Key, key_of
+from dractl.kube.objects import DeviceTaint, ResourceClaim, Taint
+from dractl.rules import allocation as rules
+from dractl.rules import lifecycle, scheduler
+from dractl.rules.finding import ObjectRef
+
+_HEALTH = ("xid", "health", "unhealthy", "gpu-lost", "lost", "broken", "ecc")
+
+
+def explain_taken(case: Case, answer: Answer, indices: Sequence[int], nodes: Sequence[str]) -> list[Held]:
+    """What is worth saying about matching devices that cannot be taken: of some asks, on some nodes; the holders."""
+    scopes = [scope_of(case.survey, index, nodes) for index in indices]
+    held = holders_of(case.survey, indices, nodes)
+    for scope in scopes:
+        _taints(case, answer, scope)
+        _counters(case, answer, scope)
+        _shares(case, answer, scope, held)
+        _same_names(case, answer, scope, nodes)
+    _holders(case, answer, held, scopes)
+    return held
+
+
+# --- taints ---------------------------------------------------------------------------------------------------------
+
+
+def _taints(case: Case, answer: Answer, scope: Scope) -> None:
+    tainted = [one for one in scope.matched.values() if one.judgement.codes == (TAINTED,)]
+    if not tainted:
+        return
+    ask = scope.ask
+    by_taint: dict[str, tuple[DeviceTaint, list[Candidate]]] = {}
+    for one in tainted:
+        for taint in one.judgement.taints:
+            by_taint.setdefault(device_taint_text(taint), (taint, []))[1].append(one)
+    for text, (taint, devices) in by_taint.items():
+        names = device_names([one.id for one in devices])
+        who = f"by DeviceTaintRule {taint.rule}" if taint.rule else f"by its driver, {devices[0].id.driver}"
+        when = f" since {taint.time_added}" if taint.time_added else ""
+        has = "has" if ask.spec.tolerations else "has no toleration for it"
+        if ask.spec.tolerations:
+            has = "has tolerations, but none that fits"
+        answer.say(
+            f"{names} {plural(len(devices), 'is')} free and {plural(len(devices), 'matches', 'match')}, but tainted "
+            f"{text} {who}{when}, and request {ask.label} {has}"
+        )
+        answer.find(
+            rules.TAINTED.finding(
+                f"{names} {plural(len(devices), 'is')} tainted {text}",
+                ObjectRef("Device", str(devices[0].id)),
+                evidence={"devices": [str(one.id) for one in devices]},
+            )
+        )
+        _misplaced(case, answer, taint)
+        _taint_advice(answer, taint, devices, ask)
+
+
+def _misplaced(case: Case, answer: Answer, taint: DeviceTaint) -> None:
+    as_node = Taint(taint.key, taint.value, taint.effect)
+    for pod in case.pods:
+        if any(one.key and tolerates(one, as_node) for one in pod.tolerations):
+            text = (
+                f"the toleration for {taint.key} in pod {key_of(pod)} is a node toleration and has no effect on device "
+                "taints; a device taint is tolerated only in the claim's request "
+                "(spec.devices.requests[].exactly.tolerations)"
+            )
+            answer.say(text)
+            answer.find(rules.TOLERATION_MISPLACED.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
+
+
+def _taint_advice(answer: Answer, taint: DeviceTaint, devices: list[Candidate], ask: Ask) -> None:
+    bare = taint.key.rpartition("/")[2].lower()
+    what = noun(ask)
+    names = device_names([one.id for one in devices], 3)
+    if taint.rule:
+        answer.advise(f"end what DeviceTaintRule {taint.rule} is for and delete it; {names} can then be taken")
+    elif any(word in bare for word in _HEALTH):
+        stays = ""
+        if devices[0].id.driver == "gpu.nvidia.com":
+            nodes = ranges(sorted({one.id.pool for one in devices}, key=natural), 3)
+            stays = f"; this taint stays until the driver's kubelet plugin on {nodes} is restarted"
+        code = f" that reported {bare.capitalize()} {taint.value}" if bare == "xid" and taint.value else ""
+        answer.advise(
+            f"bring {names} back to health{stays}. Tolerating the taint in the claim would place the pod on a {what}"
+            f"{code or ' that its driver reports as unhealthy'}"
+        )
+    else:
+        answer.advise(f"find out why {names} {plural(len(devices), 'is')} tainted, and remove the cause")
+
+
+# --- counters -------------------------------------------------------------------------------------------------------
+
+
+def _counters(case: Case, answer: Answer, scope: Scope) -> None:
+    blocked = [one for one in scope.matched.values() if COUNTERS in one.judgement.codes]
+    only = [one for one in blocked if one.judgement.codes == (COUNTERS,)]
+    if not only:
+        return
+    room = case.survey.judge.room
+    in_use = sum(1 for one in scope.matched.values() if "in-use" in one.judgement.codes)
+    name = noun(scope.ask)
+    lead = f"no {name} that matches request {scope.ask.label} is allocated itself; " if not in_use else ""
+    shown = sorted(only, key=lambda one: natural(str(one.id)))
+    for number, one in enumerate(shown[:4]):
+        parts = []
+        for shortage in one.judgement.shortages[:4]:
+            by = []
+            for device in shortage.by:
+                owners = [str(key_of(holder.claim)) for holder in room.holders_of(device)]
+                by.append(f"{listing(dict.fromkeys(owners), 3)} with {device.device}")
+            need = f"needs {shortage.needed}, {shortage.left} left"
+            parts.append(f"{shortage.counter} ({need}; held by {listing(by, 3)})")
+        answer.say(f"{lead if number == 0 else ''}{short_name(one.id)} lacks counters: {listing(parts, 4)}")
+    if len(shown) > 4:
+        answer.say(f"{len(shown) - 4} more {plural(len(shown) - 4, name)} lack counters in the same way")
+    _fragmentation(case, answer, scope, shown)
+    names = device_names([one.id for one in shown])
+    need = plural(len(shown), "it needs", "they need")
+    text = f"{names} {plural(len(shown), 'is')} free, but counters that {need} are taken"
+    answer.find(rules.COUNTERS_TAKEN.finding(text, ObjectRef("Device", str(shown[0].id))))
+
+
+def _fragmentation(case: Case, answer: Answer, scope: Scope, blocked: list[Candidate]) -> None:
+    """Whether the sums would suffice: then it is where the pieces lie that keeps the device from fitting."""
+    room = case.survey.judge.room
+    done: set[tuple[object, str]] = set()
+    for one in blocked:
+        for consumption in one.device.consumes_counters:
+            key = (one.id.pool_id, consumption.counter_set)
+            if key in done:
+                continue
+            done.add(key)
+            left = room.counters(one.id.pool_id).get(consumption.counter_set, {})
+            units = fraction(left)
+            need_units = sum(1 for name in consumption.counters if name in left and left[name].total.value() == 1)
+            free_units = int(units.split(" ")[0]) if units else 0
+            sums = {
+                name: (left[name].left, amount)
+                for name, amount in consumption.counters.items()
+                if name in left and left[name].total.value() != 1
+            }
+            if not units or free_units < need_units or any(have < need for have, need in sums.values()):
+                continue
+            kind = _units_word(consumption.counters)
+            amounts = [f"{name} {have}" for name, (have, _) in sums.items()]
+            others = f", and {listing(amounts, 4)} are left" if sums else ""
+            answer.say(
+                f"in sum {units} {kind} of {consumption.counter_set} are free{others}, which would suffice; it is "
+                "fragmentation: the free pieces do not lie together"
+            )
+
+
+def _units_word(counters: Iterable[str]) -> str:
+    names = list(counters)
+    for name in names:
+        stem = name.rstrip("0123456789").rstrip("-")
+        if stem != name and sum(other.startswith(stem) for other in names) > 1:
+            return plural(2, stem.replace("-", " "))
+    return "counters of one unit"
+
+
+# --- shares ---------------------------------------------------------------------------------------------------------
+
+
+def _shares(case: Case, answer: Answer, scope: Scope, held: list[Held]) -> None:
+    full = [
+        one
+        for one in scope.matched.values()
+        if one.judgement.code == INSUFFICIENT and one.judgement.short is not None and one.judgement.short.taken
+    ]
+    if not full:
+        return
+    room = case.survey.judge.room
+    for one in sorted(full, key=lambda one: natural(str(one.id)))[:6]:
+        short = one.judgement.short
+        assert short is not None
+        by = [
+            f"{(holder.result.consumed_capacity or {}).get(short.name)} by {key_of(holder.claim)}"
+            for holder in room.shares.get(one.id, ())
+            if (holder.result.consumed_capacity or {}).get(short.name)
+        ]
+        answer.say(f"{short_name(one.id)}: of {short.has} {short.name} are taken {listing(by, 6)}")
+    charged = [one for one in held if one.shared and _charged_in_full(case, one, full)]
+    if not charged:
+        return
+    short = full[0].judgement.short
+    assert short is not None
+    names = listing([one.name for one in charged], 4)
+    text = (
+        f"{names} {plural(len(charged), 'names', 'name')} no capacity, and the capacity {short.name} has no "
+        f"requestPolicy with a default, so {plural(len(charged), 'it was', 'each was')} charged the whole value "
+        f"({short.has})"
+    )
+    answer.say(text)
+    answer.find(rules.CHARGED_IN_FULL.finding(text, ObjectRef("ResourceClaim", *reversed(key_of(charged[0].claim)))))
+    answer.advise(
+        f"give {names} capacity.requests {short.name} (a claim's spec cannot be changed: make them anew); then several "
+        "fit on one device"
+    )
+
+
+def _charged_in_full(case: Case, held: Held, full: list[Candidate]) -> bool:
+    devices = {one.id: one for one in full}
+    for result in held.claim.allocation.results if held.claim.allocation else []:
+        one = devices.get(DeviceId(result.driver, result.pool, result.device))
+        if one is None or not result.consumed_capacity:
+            continue
+        short = one.judgement.short
+        assert short is not None
+        policy = one.device.capacity[short.name].request_policy if short.name in one.device.capacity else None
+        whole = short.has is not None and result.consumed_capacity.get(short.name) == short.has
+        unset = policy is None or policy.default is None
+        if whole and unset and not _names_capacity(held.claim, result.request, short.name):
+            return True
+    return False
+
+
+def _names_capacity(claim: ResourceClaim, request: str, name: str) -> bool:
+    main, _, sub = request.partition("/")
+    for one in claim.spec.requests:
+        if one.name != main:
+            continue
+        spec = one.exactly or next((alt for alt in one.first_available if alt.name == sub), None)
+        return spec is not None and name in (spec.capacity or {})
+    return False
+
+
+# --- one name on several nodes --------------------------------------------------------------------------------------
+
+
+def _same_names(case: Case, answer: Answer, scope: Scope, nodes: Sequence[str]) -> None:
+    """A device that several node-local slices publish under one name counts once, whoever has it."""
+    for one in scope.matched.values():
+        if "in-use" not in one.judgement.codes:
+            continue
+        pool = case.inventory.pools.get(one.id.pool_id)
+        if pool is None:
+            continue
+        slices = [
+            item for item in [*pool.current, *pool.former] if any(dev.name == one.id.device for dev in item.devices)
+        ]
+        places = sorted({item.node_name for item in slices if item.node_name}, key=natural)
+        if len(places) < 2:
+            continue
+        holder = one.judgement.holders[0].claim if one.judgement.holders else None
+        at = _where_held(holder)
+        others = [name for name in places if name != at]
+        who = f"claim {key_of(holder)}{f' (on {at})' if at else ''}" if holder else "another claim"
+        text = (
+            f"driver {one.id.driver} publishes pool {one.id.pool} with device {one.id.device} from {len(places)} nodes "
+            f"({ranges(places, 6)}); a device is known by driver, pool and name, so they are one and the same, "
+            f"{one.id}: it counts as in use because of {who}, and {ranges(others, 6)} "
+            f"{plural(len(others), 'is', 'are')} refused too although the hardware there is another"
+        )
+        answer.say(text)
+        answer.find(rules.SHARED_DEVICE_NAME.finding(text, ObjectRef("Device", str(one.id))))
+        answer.advise(
+            f"the driver {one.id.driver} has to use a pool name of its own on each node (for example the node's name), "
+            "or device names that occur once; until then only one claim at a time can be served"
+        )
+        return
+
+
+def _where_held(claim: ResourceClaim | None) -> str | None:
+    if claim is None or claim.allocation is None or claim.allocation.node_selector is None:
+        return None
+    for term in claim.allocation.node_selector.terms:
+        for field in term.match_fields:
+            if field.key == "metadata.name" and len(field.values) == 1:
+                return field.values[0]
+    return None
+
+
+# --- holders --------------------------------------------------------------------------------------------------------
+
+
+def _holders(case: Case, answer: Answer, held: list[Held], scopes: list[Scope]) -> None:
+    for one in held[:20]:
+        _stale(case, answer, one)
+    priorities = [pod.priority for pod in case.pods]
+    mine = max(priorities, default=None)
+    lower = [one for one in held if one.pods and mine is not None and (one.priority or 0) < mine]
+    if lower and any("in-use" in scope.codes for scope in scopes):
+        names = listing([f"{one.name} ({_priority(one)})" for one in lower], 4)
+        who = listing([str(key_of(pod)) for pod in case.pods], 3)
+        text = (
+            f"of the holders {names} {plural(len(lower), 'has', 'have')} a lower priority than pod {who} ({mine}), but "
+            f"the scheduler of {case.release.minor} does not preempt pods for the devices of their claims: it will not "
+            "remove them by itself"
+        )
+        answer.say(text)
+        answer.find(scheduler.NO_PREEMPTION.finding(text))
+
+
+def _priority(held: Held) -> str:
+    pod = max(held.pods, key=lambda pod: pod.priority)
+    named = f", class {pod.priority_class_name}" if pod.priority_class_name else ""
+    return f"priority {pod.priority}{named}"
+
+
+def _stale(case: Case, answer: Answer, held: Held) -> None:
+    """A holder that nothing uses any more."""
+    claim = held.claim
+    gone = gone_consumers(case.inventory, claim)
+    unused = bool(gone) and len(gone) == len(claim.reserved_for)
+    devices = device_names(held.devices)
+    subject = ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace)
+    if claim.meta.deletion_timestamp:
+        kept = f", kept by the finalizer {FINALIZER}" if FINALIZER in claim.meta.finalizers else ""
+        when = claim.meta.deletion_timestamp
+        text = f"{devices} is held by claim {held.name}, which is being deleted since {when}{kept}"
+        if unused:
+            text += f"; its reservation names pod {listing([f'{claim.meta.namespace}/{name}' for name in gone], 3)}"
+            text += " (by uid), which exists no more: nothing uses the device"
+        elif not claim.reserved_for:
+            text += "; no pod is in its reservation: nothing uses the device"
+        else:
+            text += f"; it is still used by pod {listing([str(key_of(pod)) for pod in held.pods], 3)}"
+        answer.say(text)
+        if unused or not claim.reserved_for:
+            _stale_advice(answer, held.name)
+            answer.find(lifecycle.STALE_HOLDER.finding(text, subject))
+    elif unused:
+        age = since(case.inventory, claim.allocation.allocation_timestamp if claim.allocation else None, case.now)
+        text = (
+            f"claim {held.name} still holds {devices}{f', for {age}' if age else ''}, although pod "
+            f"{listing([f'{claim.meta.namespace}/{name}' for name in gone], 3)} of its reservation exists no more or "
+            "is finished: nothing uses the device"
+        )
+        answer.say(text)
+        _stale_advice(answer, held.name)
+        answer.find(lifecycle.STALE_HOLDER.finding(text, subject))
+    elif not claim.reserved_for and not held.pods:
+        text = f"claim {held.name} holds {devices}, but is reserved for no pod and no pod refers to it"
+        answer.say(text)
+        answer.find(lifecycle.STALE_HOLDER.finding(text, subject))
+        answer.advise(f"delete claim {held.name} if nobody needs it: its devices are free at once")
+
+
+def _stale_advice(answer: Answer, name: str) -> None:
+    answer.advise(
+        f"the resource claim controller (in kube-controller-manager) should remove the stale reservation and the "
+        f"finalizer of {name}: look there first. As a last step clear status.reservedFor of {name} by hand, after "
+        "making sure that nothing of the pod is left on the node"
+    )
+
+
+# --- slices of former generations -----------------------------------------------------------------------------------
+
+
+def explain_outdated(case: Case, answer: Answer, indices: Sequence[int]) -> None:
+    """Devices that only a slice of a former generation lists, and that some asks could take."""
+    asks = [case.survey.asks[index] for index in indices]
+    for pool in case.inventory.pools.values():
+        current = {device.id for device in pool.devices()}
+        ghosts = [one for one in pool.former_devices() if one.id not in current and one.id not in case.survey.seen]
+        wanted = [
+            one
+            for one in ghosts
+            if any(case.survey.judge.selection(ask, one.id.driver, one.device).code is None for ask in asks)
+        ]
+        if not wanted:
+            continue
+        names = listing(sorted({one.device.name for one in wanted}, key=natural), 6)
+        old = listing(sorted({one.slice.meta.name for one in wanted}), 3)
+        generations = listing(sorted({str(one.slice.pool.generation) for one in wanted}), 3)
+        whole = f"complete: {len(pool.current)} of {pool.expected_slices}" if pool.complete else "not complete"
+        now = device_names(sorted(current, key=lambda one: natural(str(one))), 3)
+        text = (
+            f"pool {pool.id.pool} of {pool.id.driver} is at generation {pool.generation} (slice "
+            f"{listing([item.meta.name for item in pool.current], 3)}, {whole}), which lists {now}; {names} is listed "
+            f"only in slice {old} of generation {generations}, which does not count any more"
+        )
+        answer.say(text)
+        answer.find(rules.OUTDATED_SLICE.finding(text, ObjectRef("ResourceSlice", wanted[0].slice.meta.name)))
+        answer.advise(
+            f"find out why {names} went missing on {pool.id.pool}: driver {pool.id.driver} published generation "
+            f"{pool.generation} without it (look at the driver's log and at the device), and why slice {old} was not "
+            "deleted"
+        )
+
+
+def holder_keys(held: Iterable[Held]) -> list[Key]:
+    """Namespace and name of holders."""
+    return [key_of(one.claim) for one in held]
