@@ -327,6 +327,14 @@ def _silenced(item: Item, ignores: Iterable[Any]) -> bool:
     return False
 
 
+def silenced_fault(fault: Fault, document: Document, choice: Choice) -> bool:
+    """Whether a fault would not be shown: by a comment or by the settings."""
+    item = place_fault(fault, document, ObjectRef("", ""))
+    if choice.select and not _matcher(choice.select)(item.finding):
+        return True
+    return _matcher(choice.ignore)(item.finding) or _silenced(item, document.text.ignores)
+
+
 def code_names(finding: Finding) -> frozenset[str]:
     """The ways to name a finding's rule: code and slug, in capitals."""
     from dractl.rules.registry import all_rules

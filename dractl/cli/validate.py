@@ -124,7 +124,9 @@ def validate(
     if old:
         choice = _with_old(choice, old)
     if fix:
-        return _fix(paths, choice, diff)
+        code = _fix(paths, choice, diff)
+        if code is not None:
+            return code
     fleet = _fleet(snapshot, demo, context, kubeconfig, kubernetes or found.get("kubernetes"), choice)
     if fleet is None and (require_fit or min_nodes):
         raise DractlError("--require-fit and --min-nodes need a fleet", "Give --snapshot FILE, or --demo.")
@@ -388,7 +390,13 @@ def _fleet(
     return Fleet(open_inventory(snapshot, demo, context, kubeconfig), kubernetes, choice)
 
 
-def _fix(paths: list[str], choice: Choice, diff: bool) -> int:
+def _fix(paths: list[str], choice: Choice, diff: bool) -> int | None:
+    """Fix the files; an exit code where that is all, None to go on with checking what is left."""
     from dractl.cli.fixing import fix_files
 
-    return fix_files(paths, choice, diff)
+    changed = fix_files(paths, choice, diff)
+    if diff:
+        return int(Exit.NOT_GOOD if changed else Exit.GOOD)
+    if "-" in paths:
+        return int(Exit.GOOD)
+    return None

@@ -297,6 +297,11 @@ def _json_documents(text: str, source: str) -> Iterator[Document | Problem]:
         yield Problem(source, kind, problem.message, _place(row, problem.line, problem.column))
 
 
+def split_text(text: str) -> list[str]:
+    """The pieces of a text, each with one or more documents; together they are the text."""
+    return [piece for piece, _ in _chunks(text)]
+
+
 def _chunks(text: str) -> Iterator[tuple[str, int]]:
     """Pieces that start at a ``---`` line, with the number of lines before them."""
     if "\n---" not in text:
@@ -360,6 +365,22 @@ def _documents(chunks: Iterable[tuple[str | UnicodeDecodeError, int]], source: s
                 yield from _items(document)
         except yamltext.YamlProblem as problem:
             yield _yaml_problem(problem, piece)
+
+
+def documents_in(piece: Text, index: int) -> list[Document]:
+    """The objects of one piece of YAML.
+
+    Raises:
+        YamlProblem: where the piece cannot be read.
+    """
+    if "dractl:ignore" in piece.text:
+        piece.ignores = _ignores(piece.text, piece.first_line)
+    out: list[Document] = []
+    for number, tree in enumerate(yamltext.read_documents(piece.text, piece.first_line)):
+        if tree.value is not None:
+            whole = Document(piece, index + number, tree.value, tree.node, repeats=tree.repeats)
+            out += [one for one in _items(whole) if isinstance(one, Document)]
+    return out
 
 
 def _yaml_problem(problem: yamltext.YamlProblem, piece: Text) -> Problem:

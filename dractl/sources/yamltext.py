@@ -217,6 +217,7 @@ def _compose(parser: Any, event: Any, anchors: dict[str, Any], depth: int) -> An
         return node
     sequence = isinstance(event, yaml.SequenceStartEvent)
     node = yaml.SequenceNode("", [], mark) if sequence else yaml.MappingNode("", [], mark)
+    node.flow_style = event.flow_style
     if event.anchor:
         anchors[event.anchor] = node
     event = parser.get_event()

@@ -358,7 +358,11 @@ def _sharing(parameters: Mapping[str, Any], base: Path, driver: str) -> Iterator
         message,
         (*base, "sharing", "strategy"),
         hint=hint,
-        evidence={"gate": gate, "text": "apiVersion, kind and field names are the driver's own"},
+        evidence={
+            "gate": gate,
+            "note": "the API server does not look into opaque parameters; apiVersion, kind and field names here are "
+            "spelled as the driver wants them",
+        },
     )
 
 

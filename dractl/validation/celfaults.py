@@ -17,6 +17,7 @@ from dractl.validation.model import Fault, Path
 COST_LIMIT = 1_000_000
 """CELSelectorExpressionMaxCost."""
 
+_BEYOND = 2**62
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _COMPARISONS = {"_>_": ">", "_>=_": ">=", "_<_": "<", "_<=_": "<=", "_==_": "==", "_!=_": "!="}
 _METHODS = {">": "isGreaterThan", "<": "isLessThan"}
@@ -179,9 +180,10 @@ def cost_fault(expression: str, message: str, path: Path, environment: Environme
 
     cost = compile_selector(expression, environment).max_cost
     tree = _parse(expression, environment)
-    amount = f"estimated cost {cost:,}, limit {COST_LIMIT:,}" if cost else f"the limit is {COST_LIMIT:,}"
+    estimate = f"{cost:,}" if 0 < cost < _BEYOND else "beyond counting"
+    amount = f"estimated cost {estimate}, limit {COST_LIMIT:,}"
     sentence = f"too complex, exceeds cost limit ({amount}): the estimate counts, not the run"
-    dear, place = _dear_part(tree)
+    dear = _dear_part(tree)
     if dear:
         sentence += f"; {dear}"
     proposals = [p for p in dict.fromkeys(_cheaper(tree)) if _within_limit(p, environment)] if tree else []
@@ -192,7 +194,6 @@ def cost_fault(expression: str, message: str, path: Path, environment: Environme
         rules.CEL_COST,
         sentence,
         path,
-        offset=place,
         hint=hint,
         server=message,
         evidence={"estimatedCost": cost, "limit": COST_LIMIT, "proposals": proposals},
@@ -213,7 +214,7 @@ def _loops(tree: Ast | None) -> Iterator[Comprehension]:
                 yield node
 
 
-def _dear_part(tree: Ast | None) -> tuple[str, int | None]:
+def _dear_part(tree: Ast | None) -> str:
     """What is done for each element of a list of unknown length, in words."""
     for loop in _loops(tree):
         called = [
@@ -224,10 +225,10 @@ def _dear_part(tree: Ast | None) -> tuple[str, int | None]:
         source = _split_of(loop.iter_range)
         if called and source is not None:
             name = called[0].function
-            return f"{name} inside the loop over the split text is what makes it dear", called[0].pos
+            return f"{name} inside the loop over the split text is what makes it dear"
         if called:
-            return f"{called[0].function} is counted for every element of the loop", called[0].pos
-    return "", None
+            return f"{called[0].function} is counted for every element of the loop"
+    return ""
 
 
 def _split_of(node: Node) -> Call | None:

@@ -139,6 +139,9 @@ def _check_group(
         return
     removed = standing.state != "present"
     seen = settings if not removed else _at_release(settings, standing.release)
+    if standing.version == "v1alpha3" and (gone := versions.only_131(value)):
+        checked.faults += [versions.gone_fault(path) for path in gone]
+        seen = _at_release(settings, (1, 31)) if removed else settings
     _judge(checked, value, seen, old, repeated)
     if not removed:
         _advise(checked, value, settings)

@@ -147,17 +147,17 @@ def _special(value: Json, path: Path, api_version: str, kind: str) -> tuple[str,
         inner = mapping(at(value, *path))
         named = next((key for key in ("resourceClaimTemplateName", "resourceClaimName") if key in inner), None)
         what = f"{named} stands directly beside name" if named else "the claim's or template's name stands beside name"
-        return f"source is gone since Kubernetes 1.31: {what}", f"{_convert()} moves it", {"fix": "source"}
+        return f"source is gone since Kubernetes 1.31: {what}", f"move it up: {_convert()}", {"fix": "source"}
     in_request = len(path) > 3 and path[-3] == "requests" and isinstance(path[-2], int)
     if in_request and name in _EXACTLY and version in ("v1", "v1beta2"):
         sentence = f"{name} is no field of a {version} request: since v1beta2 it stands under `exactly:`"
-        return sentence, f"move it under exactly: ({_convert()} does it)", {"fix": "exactly"}
+        return sentence, f"move it below `exactly:`; {_convert()}", {"fix": "exactly"}
     if in_request and name == "exactly" and version in ("v1beta1", "v1alpha3"):
         sentence = f"exactly is no field of a {version} request: up to v1beta1 its fields stand directly in the request"
         return sentence, "move its fields up, or use apiVersion resource.k8s.io/v1", {"fix": "flat"}
     if name == "basic" and len(path) > 2 and path[-3] == "devices" and version in ("v1", "v1beta2"):
         sentence = "basic is gone since v1beta2: its fields stand directly in the device"
-        return sentence, f"move them up ({_convert()} does it)", {"fix": "basic"}
+        return sentence, f"move them up; {_convert()}", {"fix": "basic"}
     if kind in ("ResourceClaim", "ResourceClaimTemplate") and parent in (("spec",), ("spec", "spec")):
         return _claim_spec(str(name), parent)
     return None
@@ -179,7 +179,7 @@ def _claim_spec(name: str, parent: Path) -> tuple[str, str, dict[str, Any]] | No
 
 
 def _convert() -> str:
-    return "dractl validate --fix (or dractl convert)"
+    return "dractl validate --fix or dractl convert does it"
 
 
 def _later_release(api_version: str, kind: str, path: Path, release: Release) -> str:

@@ -39,7 +39,7 @@ class Item:
     @property
     def note(self) -> str:
         """What happens without strict checking, or another remark."""
-        return str(self.finding.evidence.get("lenient", ""))
+        return str(self.finding.evidence.get("note", ""))
 
     @property
     def file(self) -> str:

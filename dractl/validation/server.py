@@ -20,6 +20,7 @@ from dractl.validation.apiserver import Request, Verdict, admit
 from dractl.validation.celfaults import compile_faults, cost_fault
 from dractl.validation.errors import Cause
 from dractl.validation.fields import unknown_field, wrong_type
+from dractl.validation.fixes import fix
 from dractl.validation.gotypes import DecodeProblem
 from dractl.validation.model import Fault, Json, Path, at, mapping, text
 from dractl.validation.semantic import KINDS
@@ -124,8 +125,33 @@ def _decoding_faults(
         others = [cause for cause in rest if cause not in consequences]
         faults += _faults_of(current, others, settings)
     _tell_lenient(faults, lenient, consequences, bool(unknown and not removed))
+    if removed and len(faults) > 1:
+        first = next((fault for fault in faults if fault.path in removed), None)
+        if first is not None:
+            first.evidence.setdefault("note", "the API server stops here and says nothing of the other faults")
+    faults += _behind_fixes(current, faults, settings, old)
     message = verdict.message or "the server refuses the object"
     return faults or [Fault(rules.BAD_REQUEST, message, server=message)]
+
+
+def _behind_fixes(value: Json, faults: list[Fault], settings: Settings, old: Json | None) -> list[Fault]:
+    """What is still wrong when the certain fixes are made: faults that the server shows only then."""
+    fixed = fix(value, [fault for fault in faults if fault.evidence.get("fix") not in (None, "value", "quote")])
+    if not fixed.applied:
+        return []
+    again = judge(fixed.value, settings, old)
+    told = {(fault.rule.code, fault.message) for fault in faults}
+    out = []
+    for fault in again.faults:
+        fault.path = fixed.original(fault.path)
+        fault.also = tuple(fixed.original(path) for path in fault.also)
+        if (fault.rule.code, fault.message) not in told:
+            out.append(fault)
+    if again.accepted:
+        last = fixed.applied[-1]
+        what = "the expression itself compiles; " if last.path[-1] == "expression" else ""
+        last.evidence["after"] = f"{what}with that the API server accepts the object"
+    return out
 
 
 def _decoding_fault(value: Json, problem: DecodeProblem, settings: Settings) -> Fault | None:
@@ -220,7 +246,7 @@ def _tell_lenient(faults: list[Fault], lenient: Verdict, consequences: list[Caus
     else:
         return
     for fault in fields:
-        fault.evidence["lenient"] = note
+        fault.evidence["note"] = note
 
 
 def _is_empty_claim(stored: Json) -> bool:

@@ -74,6 +74,13 @@ _SUCCESSOR = {
     "DeviceClass": "v1 has the same fields",
 }
 
+_SHAPE = {
+    ("v1beta1", "ResourceClaim"): "the apiVersion changes and the fields of its requests move under `exactly`",
+    ("v1beta1", "ResourceClaimTemplate"): "the apiVersion changes and the fields of its requests move under `exactly`",
+    ("v1beta1", "ResourceSlice"): "the apiVersion changes and what is under `basic` moves up",
+}
+"""What v1 wants besides another apiVersion."""
+
 _GATED = {"DeviceTaintRule": "DRADeviceTaintRules", "ResourcePoolStatusRequest": "DRAResourcePoolStatus"}
 
 
@@ -199,7 +206,11 @@ def _not_served(found: Standing, settings: Settings, source: str) -> list[Fault]
     default = newest_version(found.kind, settings.release)
     instead = served_by_default(default, found.kind, settings.release)
     if instead and default != found.version:
-        hint = f"{settings.version} serves {GROUP}/{default} by default: {CONVERT} {source} (or --fix)"
+        change = _SHAPE.get((found.version, found.kind), "only the apiVersion changes")
+        hint = (
+            f"{settings.version} serves {GROUP}/{default} by default: {change}; {CONVERT} {source} or --fix does it. A "
+            f'chart can ask which version is served: .Capabilities.APIVersions.Has "{GROUP}/{default}"'
+        )
     else:
         hint = f"if your cluster has it switched on, say so: --runtime-config {name}=true" + (
             f" --gate {missing_gate}=true" if missing_gate else ""
@@ -363,6 +374,26 @@ class _OldChecker:
         what = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)
         name = path[-1] if path else "the object"
         self.faults.append(Fault(rules.WRONG_TYPE, f"{name} has to be {wanted}, not {what}", path))
+
+
+ONLY_131 = {
+    "controller": "claims for a control plane controller are gone",
+    "suitableNodes": "the nodes of devices are given by their slices",
+}
+"""Fields of v1alpha3 that only 1.31 had, and why."""
+
+
+def only_131(value: Json) -> list[Path]:
+    """Where an object of v1alpha3 uses fields that 1.32 no longer has."""
+    spec: Path = ("spec", "spec") if value.get("kind") == "ResourceClaimTemplate" else ("spec",)
+    return [(*spec, name) for name in ONLY_131 if at(value, *spec, name) is not None]
+
+
+def gone_fault(path: Path) -> Fault:
+    """A field that ended with 1.31."""
+    name = str(path[-1])
+    message = f"{name} has no counterpart since Kubernetes 1.32: {ONLY_131[name]}; it is dropped"
+    return Fault(rules.REMOVED_VERSION, message, path, key=True, hint="leave it out")
 
 
 def free_parameters(value: Json) -> dict[str, Any]:

@@ -57,13 +57,18 @@ def _item(item: Item, following: Item | None, terminal: Terminal) -> Iterator[st
         yield from _wrapped(_short(item.server), terminal, _margin(terminal) + "API server: ", _margin(terminal) + "  ")
     if item.note and not (following is not None and following.note == item.note):
         yield from _wrapped(item.note, terminal, _margin(terminal), _margin(terminal) + "  ")
+    after = str(found.evidence.get("after", ""))
     if found.hint:
-        yield from _wrapped(found.hint, terminal, _margin(terminal) + "fix: ", _margin(terminal) + "  ")
+        hint = f"{found.hint}; {after}" if after else found.hint
+        yield from _wrapped(hint, terminal, _margin(terminal) + "fix: ", _margin(terminal) + "  ")
 
 
 def _short(text: str) -> str:
     """The server's words on one line; a compile error's drawing of the expression is in the excerpt above."""
     first, drawing, _ = text.partition("\n |")
+    before, marker, rest = first.partition("compilation failed: ")
+    if marker and drawing:
+        first = before.partition("Invalid value: ")[0] + marker + rest
     one_line = " ".join((first if drawing else text).split())
     return one_line if len(one_line) <= _SERVER_LIMIT else one_line[: _SERVER_LIMIT - 3] + "..."
 
