@@ -237,13 +237,14 @@ class PoolGatherer:
             pool.slices = relevant
             pool.others = elsewhere
             pool.reason = _duplicate_device(relevant)
+        if self.profile.knows_sharing or not self.profile.quirks:
+            pool.binding = any(_has_binding_conditions(item.devices) for item in pool.slices)
         if pool.reason:
             pool.status = INVALID
             pool.slices = []
             pool.others = []
             pool.counter_sets = {}
-        elif self.profile.knows_sharing or not self.profile.quirks:
-            pool.binding = any(_has_binding_conditions(item.devices) for item in pool.slices)
+            pool.binding = pool.binding and q.INVALID_POOL_ABORTS in self.profile.quirks
 
 
 def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
