@@ -23,7 +23,8 @@ def apply(function: Callable[..., str | None], text: str, *arguments: Any) -> st
 
 WRAP = {
     "block": (
-        "r:\n- name: gpu  # one\n  # the class\n  class: a   # of ours\n  sel:\n  - x: 1\n\n  - y: |\n      z\n  count: 1\n",
+        "r:\n- name: gpu  # one\n  # the class\n  class: a   # of ours\n  sel:\n  - x: 1\n\n  - y: |\n      z\n"
+        "  count: 1\n",
         "r:\n- name: gpu  # one\n  exactly:\n    # the class\n    class: a   # of ours\n    sel:\n    - x: 1\n\n"
         "    - y: |\n        z\n    count: 1\n",
     ),
