@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from dractl.allocator.alike import NodeKeys
 from dractl.allocator.capacity import CapacityRules
 from dractl.allocator.counters import Cache
-from dractl.allocator.pools import GatherError, Pool, PoolGatherer
+from dractl.allocator.pools import INVALID, GatherError, Pool, PoolGatherer
 from dractl.allocator.profile import Profile
 from dractl.allocator.request import AllocationError, ClaimPlan, Planner
 from dractl.allocator.result import allocations
@@ -16,7 +16,7 @@ from dractl.allocator.search import Limits, Search, Solution, Undecided
 from dractl.allocator.selection import Selection
 from dractl.allocator.state import AllocatedState
 from dractl.allocator.taints import with_taint_rules
-from dractl.allocator.view import NodeView
+from dractl.allocator.view import NodeView, moved
 from dractl.kube.objects import Allocation, DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceSlice
 
 FITS = "fits"
@@ -91,14 +91,7 @@ class Allocator:
         self, claims: Sequence[ResourceClaim], nodes: Iterable[Node], limits: Limits = NO_LIMITS
     ) -> NodeResults:
         """The same for many nodes, in their order."""
-        run = _Run(self, self.plan(claims), limits)
-        results = NodeResults()
-        for node in nodes:
-            result = run.node(node)
-            result.group = len(results.groups)
-            results.groups.append([node.meta.name])
-            results.by_node[node.meta.name] = result
-        return results
+        return _Run(self, self.plan(claims), limits).nodes(nodes)
 
     def plan(self, claims: Sequence[ResourceClaim]) -> list[ClaimPlan]:
         """The claims made ready, errors in place."""
@@ -112,11 +105,6 @@ class Allocator:
         """
         return NodeView(self.profile, node, self.gatherer.gather(node), self.state)
 
-    @cached_property
-    def correct(self) -> Allocator:
-        """The same cluster under the profile without quirks."""
-        raise NotImplementedError
-
 
 class _Run:
     """One question to the allocator, for many nodes."""
@@ -126,28 +114,56 @@ class _Run:
         self._plans = plans
         self._limits = limits
         self._cache: Cache = {}
+        self._keys = NodeKeys(allocator.profile, allocator.gatherer, allocator.state, plans)
+        self._results = NodeResults()
+        self._known: dict[Hashable, tuple[NodeResult, Solution | None]] = {}
 
-    def node(self, node: Node) -> NodeResult:
+    def nodes(self, nodes: Iterable[Node]) -> NodeResults:
+        nodes = list(nodes)
+        for node in nodes:
+            name = node.meta.name
+            try:
+                pools = self._allocator.gatherer.gather(node)
+            except GatherError as error:
+                self._add(NodeResult(name, ERROR, error=str(error), fatal=True), None)
+                continue
+            key = self._keys.key(node, pools) if len(nodes) > 1 else None
+            known = self._known.get(key) if key is not None else None
+            if known is None or known[0].verdict == ERROR:
+                # Texts of errors name devices and pools of the node, so they are not shared.
+                result, solution = self._search(node, pools)
+                if key is not None and known is None:
+                    self._known[key] = (result, solution)
+                self._add(result, known)
+            else:
+                self._add(self._same(known, node, pools), known)
+        return self._results
+
+    def _add(self, result: NodeResult, like: tuple[NodeResult, Solution | None] | None) -> None:
+        groups = self._results.groups
+        if like is None:
+            result.group = len(groups)
+            groups.append([])
+        else:
+            result.group = like[0].group
+        groups[result.group].append(result.node)
+        self._results.by_node[result.node] = result
+
+    def _same(self, known: tuple[NodeResult, Solution | None], node: Node, pools: Sequence[Pool]) -> NodeResult:
+        """The answer of a node that is like one searched before: the same devices in the same places."""
+        like, solution = known
         name = node.meta.name
-        try:
-            view = self._allocator.view(node)
-        except GatherError as error:
-            return NodeResult(name, ERROR, error=str(error), fatal=True)
-        search = self._search(view)
-        try:
-            solution = self._solve(search, view.pools)
-            if solution is None:
-                return NodeResult(name, DOES_NOT_FIT, steps=search.steps)
-            found = allocations(self._allocator.profile, self._plans, solution, name)
-            return NodeResult(name, FITS, found, steps=search.steps)
-        except AllocationError as error:
-            return NodeResult(name, ERROR, error=str(error), fatal=not error.node_only, steps=search.steps)
-        except Undecided as undecided:
-            return NodeResult(name, UNDECIDED, error=str(undecided), steps=search.steps)
+        if solution is None:
+            return NodeResult(name, like.verdict, error=like.error, fatal=like.fatal, steps=like.steps)
+        taken = [[replace(item, candidate=moved(item.candidate, pools)) for item in claim] for claim in solution.taken]
+        found = allocations(self._allocator.profile, self._plans, Solution(taken, solution.chosen), name)
+        return NodeResult(name, FITS, found, steps=like.steps)
 
-    def _search(self, view: NodeView) -> Search:
+    def _search(self, node: Node, pools: Sequence[Pool]) -> tuple[NodeResult, Solution | None]:
+        name = node.meta.name
         allocator = self._allocator
-        return Search(
+        view = NodeView(allocator.profile, node, pools, allocator.state)
+        search = Search(
             allocator.profile,
             view,
             self._plans,
@@ -157,10 +173,16 @@ class _Run:
             self._cache,
             self._limits,
         )
-
-    def _solve(self, search: Search, pools: Sequence[Pool]) -> Solution | None:
-        search.prepare()
-        solution = search.run()
-        if solution is None and any(pool.status == "invalid" for pool in pools):
-            raise AllocationError(_INVALID_POOLS, node_only=True)
-        return solution
+        try:
+            search.prepare()
+            solution = search.run()
+            if solution is not None:
+                found = allocations(allocator.profile, self._plans, solution, name)
+                return NodeResult(name, FITS, found, steps=search.steps), solution
+            if any(pool.status == INVALID for pool in pools) and allocator.profile.is_at_least(35):
+                raise AllocationError(_INVALID_POOLS, node_only=True)
+            return NodeResult(name, DOES_NOT_FIT, steps=search.steps), None
+        except AllocationError as error:
+            return NodeResult(name, ERROR, error=str(error), fatal=not error.node_only, steps=search.steps), None
+        except Undecided as undecided:
+            return NodeResult(name, UNDECIDED, error=str(undecided), steps=search.steps), None

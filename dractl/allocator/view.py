@@ -20,6 +20,8 @@ class Candidate:
     """A device of a node, with where it comes from. ``index`` counts in search order."""
 
     index: int
+    place: tuple[int, int, int]
+    """Position of its pool among the node's pools, of its slice in the pool, and of itself in the slice."""
     pool: Pool
     slice: ResourceSlice
     device: Device
@@ -28,6 +30,16 @@ class Candidate:
     """Whether it may be allocated several times."""
     plain: bool
     """Whether its capacity always serves a request that names none."""
+
+
+def moved(candidate: Candidate, pools: Sequence[Pool]) -> Candidate:
+    """The device at the same place among the pools of another node."""
+    pool_at, slice_at, device_at = candidate.place
+    pool = pools[pool_at]
+    item = pool.slices[slice_at]
+    device = item.devices[device_at]
+    key = (pool.driver, pool.name, device.name)
+    return Candidate(candidate.index, candidate.place, pool, item, device, key, candidate.multi, candidate.plain)
 
 
 NOT_FOR_NODE = Verdict(False)
@@ -59,13 +71,13 @@ class NodeView:
     def _candidates(self, state: AllocatedState) -> list[Candidate]:
         result: list[Candidate] = []
         sharing = self.profile.features.consumable_capacity
-        for pool in self.pools:
+        for pool_at, pool in enumerate(self.pools):
             if not self.usable(pool):
                 if q.INVALID_POOL_ABORTS in self.profile.quirks and pool.status == INVALID:
                     self.aborts.setdefault(len(result), f"pool {pool.name} is invalid: {pool.reason}")
                 continue
-            for item in pool.slices:
-                for device in item.devices:
+            for slice_at, item in enumerate(pool.slices):
+                for device_at, device in enumerate(item.devices):
                     key = (pool.driver, pool.name, device.name)
                     multi = sharing and device.allow_multiple_allocations
                     plain = (
@@ -73,7 +85,8 @@ class NodeView:
                         and key not in state.aggregated
                         and all(c.request_policy is None and c.value.nano >= 0 for c in device.capacity.values())
                     )
-                    result.append(Candidate(len(result), pool, item, device, key, multi, plain))
+                    place = (pool_at, slice_at, device_at)
+                    result.append(Candidate(len(result), place, pool, item, device, key, multi, plain))
         return result
 
     def verdict(self, spec: RequestSpec, candidate: Candidate) -> Verdict:
