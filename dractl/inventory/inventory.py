@@ -205,5 +205,7 @@ def _times(item: KubeObject) -> Iterable[str | None]:
         yield item.last_timestamp
     elif isinstance(item, ResourceClaim):
         yield item.allocation.allocation_timestamp if item.allocation else None
+    elif isinstance(item, Node):
+        yield from (condition.last_heartbeat_time for condition in item.conditions)
     elif isinstance(item, Pod):
         yield from (condition.last_transition_time for condition in item.conditions)

@@ -92,13 +92,14 @@ def node_selector(body: Json, key: str, path: str, unknown: Unknown) -> NodeSele
 
 
 def condition(item: Json, at: str) -> Condition:
-    """A condition; probe times of pods and nodes are not kept."""
+    """A condition; probe times of pods are not kept."""
     return Condition(
         type=text(item, "type", at),
         status=text(item, "status", at),
         reason=text(item, "reason", at),
         message=text(item, "message", at),
         last_transition_time=opt_text(item, "lastTransitionTime", at),
+        last_heartbeat_time=opt_text(item, "lastHeartbeatTime", at),
     )
 
 

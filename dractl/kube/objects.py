@@ -59,13 +59,14 @@ class Meta:
 
 @dataclass(slots=True, eq=False)
 class Condition:
-    """A metav1 condition, or a pod or node condition (they share these fields)."""
+    """A metav1 condition, or a pod or node condition (they share these fields but for the heartbeat, a node's)."""
 
     type: str = ""
     status: str = ""
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
+    last_heartbeat_time: str | None = None
 
 
 # --- selection of nodes ---------------------------------------------------------------------------------------------
