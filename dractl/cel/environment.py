@@ -34,6 +34,8 @@ class Environment:
     stored: bool = True
     """True: as the scheduler compiles, and the API server an expression that is already stored. False: as the API
     server compiles a new expression, which may use only what the release before knows too."""
+    derived_attribute: bool = False
+    """True: an expression that computes an attribute of a request (since 1.37) instead of a selector."""
 
     @property
     def release(self) -> tuple[int, int]:

@@ -8,12 +8,12 @@ from dractl.cel.environment import Environment, attribute_type
 from dractl.cel.errors import CelError, Source
 from dractl.cel.parser import parse
 from dractl.cel.recursion import deep_recursion
-from dractl.cel.types import ANY, BOOL, DYN, Type
+from dractl.cel.types import ANY, BOOL, DYN, INT, SEMVER, STRING, Kind, Type
 from dractl.cel.validators import validate
 
 
 def compile(source: str, env: Environment) -> Checked:
-    """Parses and checks a device selector.
+    """Parses and checks a device selector, or the expression of a derived attribute if ``env`` says so.
 
     Raises CelError, whose text is the one that Kubernetes gives. Constant folding, which may find further faults, is
     the evaluator's.
@@ -21,9 +21,23 @@ def compile(source: str, env: Environment) -> Checked:
     checked = check(parse(source, env), env)
     with deep_recursion():
         validate(checked)
-    if not _may_select(checked.output_type, env):
-        raise CelError(f"must evaluate to bool or the unknown type, not {checked.output_type}", Source(source))
+    output = checked.output_type
+    if env.derived_attribute:
+        lists = env.list_attributes or env.stored
+        if not _may_be_attribute(output, lists):
+            wanted = "a primitive scalar (string, integer, boolean, semver)"
+            wanted += " or a list of these scalars" if lists else ""
+            raise CelError(f"must evaluate to {wanted}, not {output}", Source(source))
+    elif not _may_select(output, env):
+        raise CelError(f"must evaluate to bool or the unknown type, not {output}", Source(source))
     return checked
+
+
+def _may_be_attribute(result: Type, lists: bool) -> bool:
+    """Whether an expression of this type may compute an attribute: a scalar, or a list of scalars."""
+    if lists and result.kind is Kind.LIST and len(result.params) == 1:
+        result = result.params[0]
+    return any(result.same(scalar) for scalar in (BOOL, INT, STRING, ANY, DYN, SEMVER))
 
 
 def _may_select(result: Type, env: Environment) -> bool:

@@ -19,6 +19,7 @@ from dractl.validation.errors import Cause, Path
 from dractl.validation.gotext import quote
 from dractl.validation.gotypes import DecodeAbort, DecodeProblem, DecodeState, TypeTable, table
 from dractl.validation.semantic import KINDS, meta, pod
+from dractl.validation.semantic import slice as slice_rules
 from dractl.validation.semantic.scope import Scope
 
 Json = dict[str, Any]
@@ -382,7 +383,11 @@ def _with_declared(
     beta = scope.gates.get("DeclarativeValidationBeta", True)
     declared = declarative.declared_causes(struct, external, old, scope.types, {option: scope.on(option)}, beta)
     covered = {(declarative.normalized(cause.field), cause.reason) for cause, mark in declared if mark == "beta"}
-    kept = [cause for cause in causes if (cause.field, cause.reason) not in covered]
+    kept = [
+        cause
+        for cause in causes
+        if (cause.field, cause.reason) not in covered or cause.message.endswith(slice_rules.NEEDS_STRING)
+    ]
     return kept + [cause for cause, _ in declared]
 
 

@@ -15,6 +15,9 @@ SPEC: Path = ("spec",)
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 ONE_KIND = "exactly one of `exactly` or `firstAvailable` is required"
 NO_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+NOT_CONSTRAINED = (
+    "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
+)
 
 Requests = dict[str, frozenset[str]]
 """Names of requests, each with the names of its alternatives."""
@@ -61,16 +64,38 @@ def request_names(devices: dict[str, Any]) -> Requests:
     return found
 
 
+class Derived:
+    """What derived attributes of a claim need to know and add up (since 1.37)."""
+
+    __slots__ = ("cost", "used")
+
+    def __init__(self, constraints: list[dict[str, Any]]) -> None:
+        self.cost = 0
+        self.used: dict[str, set[str]] = {}
+        """Attributes of constraints, by request or request/alternative; under "" those for all requests."""
+        for constraint in constraints:
+            name = constraint.get("matchAttribute", constraint.get("distinctAttribute"))
+            if name is not None:
+                for request in constraint.get("requests") or ("",):
+                    self.used.setdefault(request, set()).add(name)
+
+    def is_used(self, attribute: str, request: str) -> bool:
+        """Whether a constraint on the request has the attribute; ``request`` may be request/alternative."""
+        parent = request.partition("/")[0]
+        return any(attribute in self.used.get(place, ()) for place in ("", request, parent))
+
+
 def check_spec(scope: Scope, spec: dict[str, Any], path: Path, stored: bool) -> None:
     """spec.devices of a claim, under ``path``."""
     devices = spec.get("devices", {})
     at: Path = (*path, "devices")
+    derived = Derived(devices.get("constraints") or [])
     requests = request_names(devices)
     check_set(
         scope,
         devices.get("requests"),
         limits.REQUESTS_MAX,
-        lambda request, where: check_request(scope, request, where, stored),
+        lambda request, where: check_request(scope, request, where, stored, derived),
         _name,
         _quoted_name,
         (*at, "requests"),
@@ -83,6 +108,9 @@ def check_spec(scope: Scope, spec: dict[str, Any], path: Path, stored: bool) -> 
         lambda constraint, where: check_constraint(scope, constraint, where, requests),
         (*at, "constraints"),
     )
+    if derived.cost > limits.EXPRESSION_COST_MAX:
+        detail = "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit"
+        scope.errors.forbidden(at, detail)
     check_list(
         scope,
         devices.get("config"),
@@ -101,9 +129,10 @@ def _quoted_name(item: dict[str, Any]) -> str:
     return quote(_name(item))
 
 
-def check_request(scope: Scope, request: dict[str, Any], path: Path, stored: bool) -> None:
+def check_request(scope: Scope, request: dict[str, Any], path: Path, stored: bool, derived: Derived) -> None:
     """A request: its name, and exactly one kind."""
-    common.check_label_name(scope, request.get("name", ""), (*path, "name"))
+    name = request.get("name", "")
+    common.check_label_name(scope, name, (*path, "name"))
     exactly = request.get("exactly")
     alternatives = request.get("firstAvailable")
     before_35 = scope.minor < 35
@@ -117,7 +146,7 @@ def check_request(scope: Scope, request: dict[str, Any], path: Path, stored: boo
                 scope,
                 alternatives,
                 limits.FIRST_AVAILABLE_MAX,
-                lambda sub, where: check_alternative(scope, sub, where, stored),
+                lambda sub, where: check_alternative(scope, sub, where, stored, derived, name),
                 _name,
                 _quoted_name,
                 (*path, "firstAvailable"),
@@ -125,14 +154,36 @@ def check_request(scope: Scope, request: dict[str, Any], path: Path, stored: boo
             )
         if exactly is not None:
             check_details(scope, exactly, (*path, "exactly"), stored)
+            check_derived(scope, exactly.get("derivedAttributes"), (*path, "exactly"), stored, derived, name)
         if exactly is not None and alternatives:
             scope.errors.invalid_text(path, "null", f"{ONE_KIND}, but multiple fields are set")
 
 
-def check_alternative(scope: Scope, sub: dict[str, Any], path: Path, stored: bool) -> None:
-    """One entry of firstAvailable."""
-    common.check_label_name(scope, sub.get("name", ""), (*path, "name"))
+def check_alternative(
+    scope: Scope, sub: dict[str, Any], path: Path, stored: bool, derived: Derived, parent: str
+) -> None:
+    """One entry of firstAvailable of the request ``parent``."""
+    name = sub.get("name", "")
+    common.check_label_name(scope, name, (*path, "name"))
     check_details(scope, sub, path, stored)
+    check_derived(scope, sub.get("derivedAttributes"), path, stored, derived, f"{parent}/{name}")
+
+
+def check_derived(
+    scope: Scope, attributes: list[dict[str, Any]] | None, path: Path, stored: bool, derived: Derived, request: str
+) -> None:
+    """Derived attributes of a request or alternative (since 1.37): in use, and computed by good expressions."""
+    if not attributes:
+        return
+
+    def check_one(attribute: dict[str, Any], at: Path) -> None:
+        name, expression = attribute.get("name", ""), attribute.get("expression", "")
+        if name and not derived.is_used(name, request):
+            scope.errors.invalid_named((*at, "name"), name, NOT_CONSTRAINED)
+        if expression:
+            derived.cost += common.check_expression(scope, expression, (*at, "expression"), stored, derived=True)
+
+    check_set(scope, attributes, -1, check_one, _name, _quoted_name, (*path, "derivedAttributes"))
 
 
 def check_details(scope: Scope, request: dict[str, Any], path: Path, stored: bool) -> None:

@@ -135,30 +135,34 @@ def check_selectors(scope: Scope, selectors: list[dict[str, Any]] | None, path: 
     check_list(scope, selectors, limits.SELECTORS_MAX, check_selector, path)
 
 
-def check_expression(scope: Scope, expression: str, path: Path, stored: bool) -> None:
-    """One CEL expression: length, compilation, estimated cost."""
+def check_expression(scope: Scope, expression: str, path: Path, stored: bool, derived: bool = False) -> int:
+    """One CEL expression: length, compilation, estimated cost, which is given back."""
     if stored and scope.minor >= 37:
-        return
+        return 0
     if names.byte_length(expression) > limits.EXPRESSION_MAX:
         scope.errors.too_long(path, limits.EXPRESSION_MAX)
-        return
-    selector = compile_selector(expression, environment(scope, stored))
+        return 0
+    settings = environment(scope, stored, derived)
+    selector = compile_selector(expression, settings)
     if selector.error is not None:
         if selector.error_type == "InternalError":
             scope.errors.internal(path, selector.error)
         else:
             scope.errors.invalid(path, expression, selector.error)
-    elif selector.max_cost > limits.EXPRESSION_COST_MAX:
+        return 0
+    if selector.max_cost > limits.EXPRESSION_COST_MAX:
         scope.errors.forbidden(path, "too complex, exceeds cost limit")
+    return selector.max_cost
 
 
-def environment(scope: Scope, stored: bool) -> Environment:
+def environment(scope: Scope, stored: bool, derived: bool = False) -> Environment:
     """The CEL environment of the release and gates."""
     return Environment(
         kubernetes=(1, scope.minor),
         consumable_capacity=scope.on("DRAConsumableCapacity"),
         list_attributes=scope.on("DRAListTypeAttributes"),
         stored=stored,
+        derived_attribute=derived,
     )
 
 

@@ -1,16 +1,16 @@
-"""Rules for a device of a ResourceSlice: attributes, capacities and their policies, counters, nodes."""
+"""Rules for a device of a ResourceSlice: attributes, counters, nodes; request policies are in ``capacity``."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dractl.kube import names
-from dractl.kube.quantity import Quantity
 from dractl.kube.semver import Semver, SemverError
-from dractl.validation.errors import Key, Path, path_text
+from dractl.validation.errors import Key, Path
 from dractl.validation.gotext import json_string, quote
 from dractl.validation.semantic import common
 from dractl.validation.semantic import scope as limits
+from dractl.validation.semantic.capacity import check_capacity
 from dractl.validation.semantic.scope import Scope, check_list, check_set, shortened, sorted_items
 
 ONE_NODE_FIELD = (
@@ -44,9 +44,10 @@ def check_device(
         at = _entry(scope, key, (*path, "attributes"))
         check_attribute(scope, attribute, at, (*path, "attributes", key))
     shared = bool(item.get("allowMultipleAllocations"))
-    for key, entry in sorted_items(capacity):
-        check_capacity(scope, entry, _entry(scope, key, (*path, "capacity")), shared)
-    if not _same_taints(scope, item, old):
+    if not _same(scope, "capacity", item, old, since=37):
+        for key, entry in sorted_items(capacity):
+            check_capacity(scope, entry, _entry(scope, key, (*path, "capacity")), shared)
+    if not _same(scope, "taints", item, old, since=35):
         check_list(
             scope,
             item.get("taints"),
@@ -58,6 +59,7 @@ def check_device(
     check_node_fields(scope, item, path, per_device)
     common.check_binding_conditions(scope, item, path)
     check_mappings(scope, item.get("nodeAllocatableResourceMappings"), capacity, path)
+    check_node_resources(scope, item.get("nodeAllocatableResources"), capacity, path)
 
 
 def check_numbers(scope: Scope, attributes: dict[str, Any], capacity: dict[str, Any], path: Path) -> None:
@@ -82,11 +84,12 @@ def _entry(scope: Scope, key: str, path: Path) -> Path:
     return at
 
 
-def _same_taints(scope: Scope, item: dict[str, Any], old: dict[str, Any] | None) -> bool:
-    if old is None or scope.minor < 35:
+def _same(scope: Scope, name: str, item: dict[str, Any], old: dict[str, Any] | None, since: int) -> bool:
+    """Whether a field did not change, in a release that then leaves it alone."""
+    if old is None or scope.minor < since:
         return False
-    field = scope.types.struct("resource/v1.Device").fields["taints"]
-    return field.type.equal(item.get("taints"), old.get("taints"))
+    field = scope.types.struct("resource/v1.Device").fields[name]
+    return field.type.equal(item.get(name), old.get(name))
 
 
 def check_attribute(scope: Scope, attribute: dict[str, Any], path: Path, at: Path) -> None:
@@ -130,102 +133,6 @@ def check_version(scope: Scope, value: str, path: Path) -> None:
     except SemverError:
         scope.errors.invalid(path, value, BAD_VERSION)
     check_string(scope, value, path)
-
-
-# --- capacity and its request policy --------------------------------------------------------------------------------
-
-
-def check_capacity(scope: Scope, capacity: dict[str, Any], path: Path, shared: bool) -> None:
-    """A capacity; a policy needs a device that may be allocated more than once."""
-    policy = capacity.get("requestPolicy")
-    if policy is None:
-        return
-    at: Path = (*path, "requestPolicy")
-    if not shared:
-        scope.errors.forbidden(at, "allowMultipleAllocations must be true")
-        return
-    total = capacity.get("value") or Quantity(0)
-    values, valid_range, default = policy.get("validValues"), policy.get("validRange"), policy.get("default")
-    if values and valid_range is not None:
-        detail = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
-        scope.errors.forbidden(at, detail)
-    elif values:
-        if default is None:
-            scope.errors.required((*at, "default"), "required when validValues is defined")
-        else:
-            check_valid_values(scope, default, total, values, (*at, "validValues"))
-    elif valid_range is not None:
-        if default is None:
-            scope.errors.required((*at, "default"), "required when validRange is defined")
-        else:
-            check_valid_range(scope, default, total, valid_range, (*at, "validRange"))
-
-
-def check_valid_values(scope: Scope, default: Quantity, total: Quantity, values: list[Quantity], path: Path) -> None:
-    """A closed list of amounts, in ascending order, that has the default."""
-    errors = scope.errors
-    for index in range(len(values) - 1):
-        if values[index] > values[index + 1]:
-            detail = "values must be sorted in ascending order"
-            errors.invalid((*path, index + 1), str(values[index + 1]), detail)
-
-    def check_value(value: Quantity, at: Path) -> None:
-        if value > total:
-            errors.invalid(at, str(value), f"option is larger than capacity value: {total}")
-
-    check_set(
-        scope, values, limits.VALID_VALUES_MAX, check_value, _value_key, lambda v: quote(str(_value_key(v))), path
-    )
-    looked_at = len(values) <= limits.VALID_VALUES_MAX or scope.minor < 35
-    if not (looked_at and default in values):
-        errors.invalid(path, str(default), "default value is not valid according to the requestPolicy")
-
-
-def _value_key(value: Quantity) -> int:
-    return go_int64(value.value())
-
-
-def go_int64(value: int) -> int:
-    """A number as it wraps around in an int64."""
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def check_valid_range(scope: Scope, default: Quantity, total: Quantity, given: dict[str, Any], path: Path) -> None:
-    """A range of amounts, optionally in steps."""
-    errors = scope.errors
-    low, high, step = given.get("min"), given.get("max"), given.get("step")
-    if low is None:
-        errors.required((*path, "min"), "required when validRange is defined")
-        return
-    if low > total:
-        errors.invalid((*path, "min"), str(low), f"min is larger than capacity value: {total}")
-    if default < low:
-        errors.invalid((*path, "min"), str(default), f"default is less than min: {low}")
-    if high is not None:
-        if low > high:
-            errors.invalid((*path, "max"), str(low), f"min is larger than max: {high}")
-        if high > total:
-            errors.invalid((*path, "max"), str(high), f"max is larger than capacity value: {total}")
-        if default > high:
-            errors.invalid((*path, "max"), str(default), f"default is more than max: {high}")
-    if step is not None:
-        after = low + step
-        if after > total:
-            errors.invalid((*path, "step"), str(step), f"one step {after} is larger than capacity value: {total}")
-        check_step(scope, default, low, step, (*path, "step"))
-        if high is not None:
-            check_step(scope, high, low, step, (*path, "step"))
-
-
-def check_step(scope: Scope, value: Quantity, low: Quantity, step: Quantity, path: Path) -> None:
-    """Whether a value is a whole number of steps above the minimum, in rounded int64 arithmetic."""
-    width = go_int64(step.value())
-    if width == 0:
-        scope.crash = f"{path_text(path)}: a step of {step} makes the server divide by zero"
-        return
-    if go_int64(go_int64(value.value()) - go_int64(low.value())) % abs(width):
-        detail = f"value is not a multiple of a given step ({step}) from ({low})"
-        scope.errors.invalid(path, str(value), detail)
 
 
 # --- counters, nodes, node resources --------------------------------------------------------------------------------
@@ -330,3 +237,48 @@ def check_mappings(scope: Scope, mappings: dict[str, Any] | None, capacity: dict
             scope.errors.invalid((*at, "capacityKey"), "", "capacityKey must not be an empty string")
         elif key is not None and key not in capacity:
             scope.errors.not_found((*at, "capacityKey"), json_string(key))
+
+
+def check_node_resources(scope: Scope, resources: dict[str, Any] | None, capacity: dict[str, Any], path: Path) -> None:
+    """nodeAllocatableResources (since 1.37)."""
+    errors = scope.errors
+    for name, entry in sorted_items(resources or {}):
+        at: Path = (*path, "nodeAllocatableResources", Key(name))
+        if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
+            errors.invalid_text(at, json_string(name), "must be a node allocatable resource name")
+        mapping, overhead = entry.get("mapping"), entry.get("overhead")
+        if mapping is None and overhead is None:
+            errors.required(at, "at least one of mapping or overhead must be set")
+        if mapping is not None:
+            _check_mapping(scope, mapping, capacity, (*at, "mapping"))
+        if overhead is not None:
+            _check_overhead(scope, overhead, (*at, "overhead"))
+
+
+def _check_mapping(scope: Scope, mapping: dict[str, Any], capacity: dict[str, Any], path: Path) -> None:
+    errors = scope.errors
+    key, multiplier, per_device = (
+        mapping.get(name) for name in ("capacityKey", "capacityMultiplier", "deviceMultiplier")
+    )
+    if key is not None:
+        if not key:
+            errors.invalid((*path, "capacityKey"), "", "capacityKey must not be an empty string")
+        elif key not in capacity:
+            errors.not_found((*path, "capacityKey"), json_string(key))
+        if multiplier is None:
+            errors.required((*path, "capacityMultiplier"), "capacityMultiplier is required when capacityKey is set")
+        elif multiplier.nano <= 0:
+            errors.invalid((*path, "capacityMultiplier"), str(multiplier), "must be positive")
+    if per_device is not None and per_device.nano <= 0:
+        errors.invalid((*path, "deviceMultiplier"), str(per_device), "must be positive")
+    if multiplier is not None and key is None:
+        errors.required((*path, "capacityKey"), "capacityKey is required when capacityMultiplier is set")
+
+
+def _check_overhead(scope: Scope, overhead: dict[str, Any], path: Path) -> None:
+    if "perPod" not in overhead and "perContainer" not in overhead:
+        scope.errors.invalid(path, "", "at least one of perPod or perContainer must be set")
+    for name in ("perPod", "perContainer"):
+        amount = overhead.get(name)
+        if amount is not None and amount.nano < 0:
+            scope.errors.invalid((*path, name), str(amount), "must be non-negative")

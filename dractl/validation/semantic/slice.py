@@ -6,7 +6,7 @@ from typing import Any
 
 from dractl.kube import names
 from dractl.validation.errors import Key, Path
-from dractl.validation.gotext import json_string, quote
+from dractl.validation.gotext import json_string, json_text, quote
 from dractl.validation.semantic import common, device, meta
 from dractl.validation.semantic import scope as limits
 from dractl.validation.semantic.scope import Scope, check_set, sorted_items
@@ -51,6 +51,9 @@ def check_spec(scope: Scope, spec: dict[str, Any], old: dict[str, Any] | None) -
         check_devices(scope, spec, old)
     if counters:
         check_counter_sets(scope, counters)
+    if "partitionTypeAttribute" in spec:
+        check_partition_type(scope, spec, spec["partitionTypeAttribute"])
+    check_skipped_operations(scope, spec.get("skipNodeOperations"), (*SPEC, "skipNodeOperations"))
 
 
 def check_pool(scope: Scope, pool: dict[str, Any]) -> None:
@@ -193,3 +196,40 @@ def check_counters(scope: Scope, counters: dict[str, Any] | None, path: Path) ->
     for key, _ in sorted_items(counters):
         at: Path = path if scope.minor >= 36 else (*path, Key(limits.shortened(key, limits.COUNTER_KEY_SHOWN)))
         scope.errors.invalid_each(at, key, names.dns_label_errors(key), (*path, key))
+
+
+def check_partition_type(scope: Scope, spec: dict[str, Any], name: str) -> None:
+    """Devices that consume counters must have the attribute that tells their type (since 1.37)."""
+    errors = scope.errors
+    users = [(index, item) for index, item in enumerate(spec.get("devices") or ()) if item.get("consumesCounters")]
+    path: Path = (*SPEC, "partitionTypeAttribute")
+    if not users:
+        errors.invalid(path, name, "may only be set on a slice which declares devices that consume counters")
+        return
+    probe = Scope(scope.minor, scope.gates, scope.types)
+    common.check_fully_qualified_name(probe, name, path)
+    if probe.errors.causes:
+        return  # the declarative rules say so
+    bare = name.removeprefix(f"{spec.get('driver', '')}/")
+    for index, item in users:
+        attributes = item.get("attributes") or {}
+        at: Path = (*SPEC, "devices", index, "attributes", Key(name))
+        attribute = attributes.get(name, attributes.get(bare))
+        place: Path = (*SPEC, "devices", index, "attributes", name if name in attributes else bare)
+        if attribute is None:
+            detail = "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"
+            errors.required(at, detail, place[:-1])
+        elif "string" not in attribute:
+            text = scope.types.struct("resource/v1.DeviceAttribute").go_json(attribute)
+            errors.invalid_text(at, text, NEEDS_STRING, place)
+
+
+NEEDS_STRING = "must be a string value because `partitionTypeAttribute` names this attribute"
+
+
+def check_skipped_operations(scope: Scope, skipped: list[str] | None, path: Path) -> None:
+    """The kubelet undoes what it prepared, so preparing alone cannot be left out (since 1.37)."""
+    chosen = set(skipped or ())
+    if "NodePrepareResources" in chosen and not chosen & {"NodeUnprepareResources", "*"}:
+        detail = "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"
+        scope.errors.invalid_text(path, json_text(skipped), detail)
