@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NOT_REGISTERED = re.compile(r"DRA driver (\S+) is not registered")
 _FOREIGN = re.compile(r"(already|prepared|in use|allocated).*\b(claim|for)\b", re.IGNORECASE)
-_DEVICE = re.compile(r"device[s]? ['\"]?([a-z0-9][-a-z0-9]*)['\"]?")
 
 
 def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, users: Sequence[Pod]) -> None:
@@ -162,16 +161,13 @@ def _prepare_text(event: Event) -> str:
 def _prepare(question: Question, answer: Answer, claim: ResourceClaim, pod: Pod, event: Event) -> None:
     inventory = question.inventory
     subject = ObjectRef("Pod", pod.meta.name, pod.meta.namespace)
-    text = f"pod {key_of(pod)} on {pod.node_name}: {_prepare_text(event)}"
-    answer.find(lifecycle.PREPARE_FAILED.finding(text, subject))
+    answer.find(lifecycle.PREPARE_FAILED.finding(answer.summary, subject))
     unregistered = _NOT_REGISTERED.search(event.message)
     drivers = sorted({one.driver for one in claim.allocation.results}) if claim.allocation else []
     driver = unregistered[1] if unregistered else next((one for one in drivers if one in event.message), None)
     driver = driver or (drivers[0] if drivers else "")
     if unregistered:
-        answer.find(
-            lifecycle.DRIVER_NOT_REGISTERED.finding(f"driver {driver} is not registered on {pod.node_name}", subject)
-        )
+        answer.find(lifecycle.DRIVER_NOT_REGISTERED.finding(answer.summary, subject))
     _driver_on_node(inventory, answer, driver, pod.node_name, bool(unregistered))
     foreign = [uid for uid in _UID.findall(event.message) if uid != claim.meta.uid]
     if foreign and _FOREIGN.search(event.message):
@@ -208,8 +204,10 @@ def _foreign_claim(
     """The driver refuses a device because it has it prepared for another claim."""
     inventory = question.inventory
     other = next((one for one in inventory.claims.values() if one.meta.uid == uid), None)
-    device = _DEVICE.search(event.message)
-    what = device[1] if device else "a device"
+    assert claim.allocation is not None
+    words = set(re.findall(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?", event.message))
+    named = [one.device for one in claim.allocation.results if one.device in words]
+    what = listing(dict.fromkeys(named), 4) or "a device"
     node = pod.node_name
     if other is not None:
         answer.say(f"the driver on {node} refuses {what} because it has it prepared for claim {key_of(other)} ({uid})")

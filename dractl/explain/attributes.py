@@ -49,9 +49,10 @@ def _explain(case: Case, answer: Answer, rule: Rule) -> None:
             shown = listing(sorted(values, key=natural), 6)
             having = [index for index in rule.asks if index not in lacking]
             theirs = _values(rule, [one for index in having for one in devices[index]])
+            others = listing(dict.fromkeys(plural(2, noun(asks[index])) for index in having), 3)
             answer.say(
                 f"the {plural(2, name)} publish {other} ({shown}{_form(values, theirs)})"
-                + (f", the others {rule.attribute} ({listing(sorted(theirs, key=natural), 6)})" if theirs else "")
+                + (f", the {others} {rule.attribute} ({listing(sorted(theirs, key=natural), 6)})" if theirs else "")
             )
             _would_match(answer, rule, values, theirs)
         _advise(answer, rule, same, devices, lacking)

@@ -11,6 +11,7 @@ from dractl.errors import DractlError
 from dractl.explain.allocated import explain_allocated, explain_deleting
 from dractl.explain.answer import Answer
 from dractl.explain.case import FITS, Case
+from dractl.explain.devices import free_devices
 from dractl.explain.holders import holder_views
 from dractl.explain.lifecycle import (
     age_of,
@@ -146,7 +147,7 @@ def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation) -> None:
     gated = Answer()
     held = explain_devices(case, answer)
     report.holders = holder_views(case.inventory, held, case.now)
-    if gates(case.inventory, case.pods, gated):
+    if gates(case.inventory, case.pods, gated, classes_of(case)):
         # the gate decides first: nothing of the rest has been tried by the scheduler yet
         for text in (gated.summary, *gated.details):
             answer.say(text)
@@ -161,11 +162,11 @@ def fits(case: Case, answer: Answer) -> None:
     names = ranges([one.name for one in fitting], 5)
     subject = listing([f"claim {key_of(claim)}" for claim in case.claims], 3)
     verb = plural(len(case.claims), "fits", "fit")
-    example = _devices_there(case, fitting[0].name)
+    example = free_devices(case, fitting[0].name)
     gated = Answer()
-    if case.pods and gates(case.inventory, case.pods, gated):
+    if case.pods and gates(case.inventory, case.pods, gated, classes_of(case)):
         answer.say(
-            f"{subject} {verb} on {names} ({example}); devices are not what it waits for: {gated.summary}"
+            f"{subject} {verb} on {names} ({example}); devices are not what it waits for: {_lower(gated.summary)}"
         )
         for text in gated.details:
             answer.say(text)
@@ -178,10 +179,9 @@ def fits(case: Case, answer: Answer) -> None:
         _not_yet_placed(case, answer)
 
 
-def _devices_there(case: Case, name: str) -> str:
-    allocations = case.nodes[name].result.allocations or []
-    devices = [f"{one.pool}/{one.device}" for allocation in allocations for one in allocation.results]
-    return f"it would take {listing(devices, 4)}" if devices else "it takes no device"
+def classes_of(case: Case) -> list[str]:
+    """The classes that the claims name."""
+    return list(dict.fromkeys(ask.spec.device_class_name for ask in case.survey.asks))
 
 
 def _not_yet_placed(case: Case, answer: Answer) -> None:
@@ -275,6 +275,23 @@ def other_claims(question: Question, claim: ResourceClaim, pods: list[Pod], answ
                 f"({names}), and all of them have to fit on one node together: dractl explain pod {pod.meta.name} -n "
                 f"{pod.meta.namespace}"
             )
+            for other in others[:3]:
+                _by_itself(question, other, pod, answer)
+
+
+def _by_itself(question: Question, claim: ResourceClaim, pod: Pod, answer: Answer) -> None:
+    """Where another claim of the pod would fit: then it is not that one which keeps the pod."""
+    case = case_of(question, [claim], [pod])
+    fitting = case.fitting()
+    if not fitting:
+        return
+    parts = []
+    for node in fitting[:3]:
+        found = [one for one in node.reason.facts.asks if one.matched]
+        numbers = [f"{len(one.usable)} of {len(one.matched)}" for one in found]
+        parts.append(f"{node.name} ({listing(numbers, 3)} matching devices free)" if numbers else node.name)
+    more = f" and {len(fitting) - 3} more" if len(fitting) > 3 else ""
+    answer.say(f"claim {key_of(claim)} by itself would fit on {listing(parts, 4)}{more}")
 
 
 def taint_rules(case: Case, answer: Answer) -> None:

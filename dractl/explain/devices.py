@@ -222,7 +222,7 @@ def constraint_sentence(case: Case, blocker: Blocker, answers: Sequence[NodeAnsw
     same = f"with the same {attribute_words(rule.attribute)}"
     if len(answers) == 1:
         values = _values_by_ask(case, rule, answers[0].reason.groups[blocker.rule])
-        return f"no usable {what} on {names} come {same}: {values}"
+        return f"no usable {what} on {names} share one {attribute_words(rule.attribute)}: {values}"
     return f"no node{where} has a usable {what} {same}; {names} have each, but never with a common value"
 
 
@@ -289,3 +289,20 @@ def _partner(case: Case, index: int, found: list[Candidate]) -> str:
 
 def _names(devices: list[DeviceId]) -> str:
     return device_names(devices, 3)
+
+
+def free_devices(case: Case, name: str) -> str:
+    """What the claims would take on a node where they fit, and how many devices there are to choose from."""
+    node = case.nodes[name]
+    taken = [one.device for allocation in node.result.allocations or [] for one in allocation.results]
+    if not taken:
+        return "no device is needed"
+    counts = []
+    for index, ask in enumerate(case.survey.asks):
+        found = node.reason.facts.asks[index]
+        usable = len(found.usable)
+        if usable and not ask.admin:
+            many = plural(len(found.matched), noun(ask))
+            counts.append(f"{usable} of {len(found.matched)} matching {many} {plural(usable, 'is')} free")
+    told = f"; on {name} {listing(dict.fromkeys(counts), 3)}" if counts and len(case.survey.asks) <= 3 else ""
+    return f"it would take {listing(taken, 4)}{told}"

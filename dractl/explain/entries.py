@@ -274,9 +274,9 @@ def _devices_quota(
         for one in ([request.exactly] if request.exactly else request.first_available)
         if one.device_class_name == class_name and one.allocation_mode == "All"
     ]
-    on_nodes = _most_on_a_node(inventory, class_name)
+    on_nodes, at = _most_on_a_node(inventory, class_name)
     if asking_all:
-        there = f", not with the {on_nodes} that a node has" if on_nodes else ""
+        there = f", not with the {on_nodes} that {at} has" if on_nodes else ""
         answer.say(
             f"request {listing(asking_all, 3)} of the template has allocationMode All; quota charges such a request "
             f"with the largest possible number of devices of a claim (32){there}"
@@ -288,10 +288,11 @@ def _devices_quota(
         answer.advise(f"ask for fewer devices of class {class_name}, or raise quota {quota} ({amount} needed on top)")
 
 
-def _most_on_a_node(inventory: Inventory, class_name: str) -> int:
-    """The largest number of devices of a driver named like the class that one node has."""
+def _most_on_a_node(inventory: Inventory, class_name: str) -> tuple[int, str]:
+    """The largest number of devices of a driver named like the class that one node has, and the node."""
     numbers: dict[str, int] = {}
     for device, published in inventory.devices.items():
         if device.driver == class_name and published.node_name:
             numbers[published.node_name] = numbers.get(published.node_name, 0) + 1
-    return max(numbers.values(), default=0)
+    node = max(numbers, key=lambda name: numbers[name], default="")
+    return numbers.get(node, 0), node

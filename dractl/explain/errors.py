@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dractl.explain.answer import Answer
 from dractl.explain.case import Case, NodeAnswer
+from dractl.explain.devices import free_devices
 from dractl.explain.judge import ERROR, Ask, Fault
 from dractl.explain.nearest import by_class, device_names
 from dractl.explain.statements import noun, short_name
@@ -62,9 +63,10 @@ def _consequence(case: Case, answer: Answer) -> None:
     fitting = [node.name for node in case.fitting()]
     if fitting:
         verb = plural(len(fitting), "is")
+        example = f" ({free_devices(case, fitting[0])})"
         text = (
-            f"the claim would fit on {ranges(fitting, 4)}, but the error ends the scheduling attempt for all nodes, so "
-            f"{'it' if len(fitting) == 1 else 'they'} {verb} not used either"
+            f"the claim would fit on {ranges(fitting, 4)}{example}, but the error ends the scheduling attempt for all "
+            f"nodes, so {'it' if len(fitting) == 1 else 'they'} {verb} not used either"
         )
         answer.say(text)
         answer.find(scheduler.ERROR_STOPS_ALL.finding(text))
@@ -135,7 +137,7 @@ def _say_failing(case: Case, answer: Answer, failing: Failing) -> None:
         )
     )
     _where_it_is(case, answer, failing, name, domain)
-    answer.advise(_guard_advice(fault, domain, name))
+    answer.advise(_guard_advice(fault, domain, name, _carried_by_all(case, failing)))
 
 
 def _does(failing: Failing) -> str:
@@ -174,8 +176,8 @@ def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain
     having = [one for one, device in peers.items() if (domain, name) in names_of(one.driver, device, sort)]
     kind = noun(failing.ask)
     if having:
-        example = names_of(having[0].driver, peers[having[0]], sort)[(domain, name)]
-        more = f" ({name} of {short_name(having[0])} is {example})" if len(having) < 50 else ""
+        values = {names_of(one.driver, peers[one], sort)[(domain, name)] for one in having}
+        more = f" ({name} is {ranges(sorted(values, key=natural), 6)} there)" if len(values) < 50 else ""
         answer.say(
             f"{len(having):,} other {plural(len(having), kind)} {plural(len(having), 'publishes', 'publish')} it, on "
             f"{ranges(_nodes_of(case, having), 4)}{more}"
@@ -267,12 +269,41 @@ def guarded(fault: Fault, expression: str) -> str | None:
     return f"'{name}' in device.{where}['{domain}'] && ({expression})"
 
 
-def _guard_advice(fault: Fault, domain: str, name: str) -> str:
+def _guard_advice(fault: Fault, domain: str, name: str, others: list[str]) -> str:
     where = "capacity" if fault.term.field is not None and fault.term.field.kind == "capacity" else "attributes"
+    base = f"device.{where}['{domain}']"
+    optional = f"{base}.?{name}.orValue({_default(fault)})"
+    term = fault.term
+    if where == "attributes" and term.operator in ("==", "!=", "<", "<=", ">", ">=") and term.wanted:
+        word = term.wanted[0] if term.typed == "number" else f"'{term.wanted[0]}'"
+        optional += f" {term.operator} {word}"
+    by = f" ({listing(others, 4)}, for example)" if others else ""
     return (
-        f"guard the selector: '{name}' in device.{where}['{domain}'] && ... (or the optional form "
-        f"device.{where}['{domain}'].?{name}.orValue(...)), or select by an attribute that every device publishes"
+        f"guard the selector: '{name}' in {base} && ... (or the optional form {optional}), or do not select by {name} "
+        f"but by an attribute that every device publishes{by}"
     )
+
+
+def _default(fault: Fault) -> str:
+    """A value that does not match, for ``orValue``."""
+    if fault.term.operator == "is":
+        return "false"
+    return "-1" if fault.term.typed == "number" else "''"
+
+
+_TELLING = ("productName", "model", "architecture", "uuid", "type", "family", "memory")
+
+
+def _carried_by_all(case: Case, failing: Failing) -> list[str]:
+    """Attributes that all devices of the driver carry and that tell devices apart."""
+    drivers = {device.driver for device in failing.devices}
+    sets = [
+        {bare for domain, bare in names_of(device_id.driver, device) if domain == device_id.driver}
+        for device_id, device in case.survey.seen.items()
+        if device_id.driver in drivers
+    ]
+    common = set.intersection(*sets) if sets else set()
+    return [name for name in _TELLING if name in common][:3]
 
 
 # --- allocationMode All ---------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from dractl.allocator.taints import tolerates
 from dractl.cel.selector import Outcome, Selector, compile_selector
 from dractl.explain.room import Room, Shortage
 from dractl.explain.terms import Term, terms_of, value_text
+from dractl.explain.words import noun_for
 from dractl.inventory import DeviceId, Holder, Inventory
 from dractl.kube.objects import ClaimRequest, Device, DeviceClass, DeviceRequest, DeviceTaint, ResourceClaim
 from dractl.kube.quantity import Quantity
@@ -49,6 +50,8 @@ class Ask:
     name: str
     label: str
     device_class: DeviceClass | None
+    noun: str = "device"
+    """What its devices are called: GPU, NIC and the like, or device."""
 
     @property
     def all(self) -> bool:
@@ -76,10 +79,30 @@ def asks_of(inventory: Inventory, claims: Iterable[ResourceClaim]) -> list[Ask]:
             alternatives = [request.exactly] if request.exactly else request.first_available
             for spec in alternatives:
                 name = request.name if request.exactly else f"{request.name}/{spec.name}"
-                out.append(
-                    Ask(claim, request, spec, name, prefix + name, inventory.classes.get(spec.device_class_name))
-                )
+                found = inventory.classes.get(spec.device_class_name)
+                noun = _noun(spec.device_class_name, found)
+                out.append(Ask(claim, request, spec, name, prefix + name, found, noun))
     return out
+
+
+def _noun(name: str, device_class: DeviceClass | None) -> str:
+    """What devices of a class are called: by the class's name, else by the drivers that its selectors name."""
+    noun = noun_for(name)
+    if noun != "device" or device_class is None:
+        return noun
+    nouns = {noun_for(driver) for driver in drivers_named(device_class)}
+    return nouns.pop() if len(nouns) == 1 else noun
+
+
+def drivers_named(device_class: DeviceClass) -> list[str]:
+    """The drivers that a class's selectors compare ``device.driver`` with."""
+    terms = [term for one in device_class.selectors if one.cel is not None for term in terms_of(one.cel)]
+    return [
+        word
+        for term in terms
+        if term.field is not None and term.field.kind == "driver" and term.operator in ("==", "in")
+        for word in term.wanted
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +178,16 @@ class Judgement:
             elif code == TAINTED:
                 out.append("is tainted " + ", ".join(device_taint_text(taint) for taint in self.taints))
             elif code == IN_USE:
-                names = [f"{holder.claim.meta.namespace}/{holder.claim.meta.name}" for holder in self.holders]
-                out.append("is in use by " + ", ".join(dict.fromkeys(names)))
+                out.append(f"is in use by {', '.join(dict.fromkeys(_holder_text(one) for one in self.holders))}")
             elif code == COUNTERS:
                 out.append("lacks counters: " + ", ".join(one.text for one in self.shortages))
         return out
+
+
+def _holder_text(holder: Holder) -> str:
+    meta = holder.claim.meta
+    name = f"{meta.namespace}/{meta.name}"
+    return f"claim {name} (being deleted)" if meta.deletion_timestamp else name
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from dractl.explain.judge import CLASS, ERROR, REQUEST, Ask, Fault, Judgement
 from dractl.explain.report import NearView
 from dractl.explain.survey import Survey, visible_devices
 from dractl.explain.terms import Term
-from dractl.explain.words import count, listing, natural, noun_for, ranges
+from dractl.explain.words import count, listing, natural, ranges
 from dractl.inventory import DeviceId
 from dractl.kube.quantity import Quantity, QuantityError
 
@@ -170,7 +170,7 @@ def near_views(survey: Survey, ask: Ask, misses: Misses, limit: int = 5) -> list
         nodes = sorted({node for one in devices for node in nodes_with(survey, one)}, key=natural)
         shown = device_names(devices)
         what = ", ".join(fault_text(fault) for fault in miss.faults)
-        kind = noun_for(ask.spec.device_class_name)
+        kind = ask.noun
         where = f"{count(len(devices), kind)} ({shown}): {what}"
         code = ERROR if any(fault.error for fault in miss.faults) else REQUEST
         out.append(NearView(len(devices), str(devices[0]), nodes, code, where))

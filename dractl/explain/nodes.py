@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dractl.explain.constraints import NodeGroups, Rule, groups_on, rules_of, satisfiable
-from dractl.explain.judge import Ask
+from dractl.explain.judge import Ask, drivers_named
 from dractl.explain.survey import AskOnNode, Candidate, NodeFacts, Survey
 
 NOTHING = "nothing"
@@ -176,12 +176,7 @@ def _left_out(candidate: Candidate) -> bool:
 def drivers_of(survey: Survey, index: int) -> set[str]:
     """The drivers that an ask's class is about: those it names, else those of devices in the class."""
     ask = survey.asks[index]
-    named = {
-        word
-        for of_class, _, term in survey.judge.terms(ask)
-        if of_class and term.field is not None and term.field.kind == "driver" and term.operator in ("==", "in")
-        for word in term.wanted
-    }
+    named = set(drivers_named(ask.device_class)) if ask.device_class is not None else set()
     if named:
         return named
     return {

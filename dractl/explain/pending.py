@@ -31,8 +31,9 @@ from dractl.explain.selection import explain_misses
 from dractl.explain.statements import scope_of
 from dractl.explain.taken import explain_outdated, explain_taken
 from dractl.explain.variants import explain_variants, without_allocations
-from dractl.explain.words import listing, ranges
+from dractl.explain.words import listing, plural, ranges
 from dractl.rules import allocation as rules
+from dractl.rules import topology
 from dractl.rules.finding import ObjectRef
 
 _ABOUT_TAKEN = (TAKEN, NO_GROUP, NOT_DISTINCT, COMPETE, SEARCH)
@@ -42,6 +43,8 @@ _RULES = {
     FEW: rules.MORE_THAN_A_NODE,
     TAKEN: rules.FULL_OF_HOLDERS,
     NO_ATTRIBUTE: rules.CONSTRAINT_ATTRIBUTE_MISSING,
+    NO_GROUP: rules.CONSTRAINT_NOT_MET,
+    NOT_DISTINCT: rules.CONSTRAINT_NOT_MET,
 }
 
 
@@ -106,11 +109,11 @@ def does_not_fit(case: Case, answer: Answer, nodes: Sequence[NodeAnswer], others
     for number, one in enumerate(told):
         answer.say(f"{lead}{one.text}" if number == 0 else one.text)
         _finding(judged, answer, one, answer.summary if number == 0 and not answer.details else one.text)
+    if idle is not None:
+        _hopeless(case, idle, answer, names, where, told)
     elsewhere = fits_elsewhere(case, answer)
     if elsewhere:
         answer.say(elsewhere)
-    if idle is not None:
-        _hopeless(case, idle, answer, names, where, told)
     for one in told:
         _more(judged, answer, one)
     explain_missing(judged, answer, judged_nodes)
@@ -166,6 +169,25 @@ def _hopeless(
             if blocker.kind == NO_GROUP:
                 for detail in _values_detail(idle, blocker.rule, node):
                     answer.say(detail)
+                _disjoint_roots(idle, answer, blocker.rule, node)
+
+
+def _disjoint_roots(case: Case, answer: Answer, number: int, node: NodeAnswer) -> None:
+    """Two kinds of devices of one node that never share a PCIe root: often a fault of publication."""
+    rule = case.reasons.rules[number]
+    groups = node.reason.groups.get(number)
+    if groups is None or not rule.attribute.endswith("/pcieRoot") or len(rule.asks) < 2 or len(groups.values) < 4:
+        return
+    if any(len(by_ask) > 1 for by_ask in groups.values.values()):
+        return
+    kinds = listing(dict.fromkeys(plural(2, case.survey.asks[index].noun) for index in rule.asks), 3)
+    answer.find(
+        topology.DISJOINT_ROOTS.finding(
+            f"on {node.name} {kinds} never report the same PCIe root, on no device: either they are wired so, or a "
+            "driver reports roots wrongly there",
+            ObjectRef("Node", node.name),
+        )
+    )
 
 
 def _values_detail(case: Case, number: int, node: NodeAnswer) -> list[str]:

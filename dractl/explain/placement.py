@@ -89,8 +89,9 @@ def fits_elsewhere(case: Case, answer: Answer) -> str:
     return f"it would fit on {names}, which the pod may not use ({reasons_text(fitting)})"
 
 
-def gates(inventory: Inventory, pods: Sequence[Pod], answer: Answer) -> bool:
-    """Say which scheduling gates hold pods back; whether there are any."""
+def gates(inventory: Inventory, pods: Sequence[Pod], answer: Answer, classes: Sequence[str] = ()) -> bool:
+    """Say which scheduling gates hold pods back; whether there are any. ``classes`` are those of the pods' claims."""
+    named = f"class {listing(classes, 3)} is" if classes else "the classes of its claims are"
     gated = [pod for pod in pods if pod.scheduling_gates]
     for pod in gated:
         names = listing(pod.scheduling_gates, 4)
@@ -106,7 +107,7 @@ def gates(inventory: Inventory, pods: Sequence[Pod], answer: Answer) -> bool:
                 where = f" in queue {queue}" if queue else ""
                 answer.advise(
                     f"look at Kueue: its Workload for pod {key_of(pod)}{where} says why it is not admitted (quota, or "
-                    "the device classes of the claim are not mapped to a quota resource)"
+                    f"{named} not mapped to a quota resource)"
                 )
             else:
                 answer.advise(f"ask whoever sets the gate {gate} why it is still on pod {key_of(pod)}")
@@ -130,7 +131,8 @@ def placed_by_hand(case: Case, answer: Answer, pods: Sequence[Pod]) -> None:
         )
         if node is not None and node.verdict == "fits" and node.result.allocations:
             devices = [one.device for allocation in node.result.allocations for one in allocation.results]
-            answer.say(f"by its devices the claim would fit on {pod.node_name} ({listing(devices, 6)})")
+            verb = plural(len(devices), "is")
+            answer.say(f"by its devices the claim would fit on {pod.node_name} ({listing(devices, 6)} {verb} free)")
         elif node is not None:
             answer.say(f"by its devices the claim would not fit on {pod.node_name} now")
         answer.advise(

@@ -172,6 +172,13 @@ def _driver_of_missing_class(inventory: Inventory, answer: Answer, name: str, po
         answer.say(f"DaemonSet {workload} is ready on {workload.ready} of {workload.desired} nodes")
     _pods(inventory, answer, view, bool(view.workloads))
     if drivers:
-        answer.say(f"published are slices of {listing(sorted(drivers), 6)}")
+        told = [f"{driver}{_few_devices(inventory, driver)}" for driver in sorted(drivers)]
+        answer.say(f"published are slices of {listing(told, 6)}")
     if not answer.actions:
         answer.advise(f"install the driver that brings class {name}, or ask for a class that exists")
+
+
+def _few_devices(inventory: Inventory, driver: str) -> str:
+    """The names of a driver's devices, if they are few."""
+    names = sorted({device.device for device in inventory.devices if device.driver == driver}, key=natural)
+    return f" ({listing(names, 4)})" if 0 < len(names) <= 4 else ""

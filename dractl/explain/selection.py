@@ -47,9 +47,11 @@ def _just_missed(answer: Answer, misses: Misses, wanted: str, subject: ObjectRef
     fault = miss.faults[0]
     assert fault.has is not None
     devices = sorted(miss.devices, key=lambda one: natural(str(one)))
+    free = ", free," if miss.free == len(devices) else ""
     text = (
-        f"{device_names(devices)} {plural(len(devices), 'matches', 'match')} in everything but {fault.term.field}: "
-        f"{plural(len(devices), 'it publishes', 'they publish')} {readable(fault.has)}, asked for is {fault.term.asked}"
+        f"{device_names(devices)}{free} {plural(len(devices), 'matches', 'match')} in everything but "
+        f"{fault.term.field}: {plural(len(devices), 'it publishes', 'they publish')} {readable(fault.has)}, asked for "
+        f"is {fault.term.asked}"
     )
     answer.say(text)
     answer.find(rules.JUST_MISSED.finding(text, subject))

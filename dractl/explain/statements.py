@@ -19,7 +19,7 @@ from dractl.explain.nearest import (
 )
 from dractl.explain.nodes import drivers_of
 from dractl.explain.survey import Candidate, Survey
-from dractl.explain.words import listing, natural, noun_for, plural, ranges
+from dractl.explain.words import listing, natural, plural, ranges
 from dractl.inventory import DeviceId
 from dractl.kube.quantity import Quantity
 
@@ -81,7 +81,7 @@ def _more(best: tuple[int, str], number: int, name: str) -> tuple[int, str]:
 
 def noun(ask: Ask) -> str:
     """What the devices of an ask are called."""
-    return noun_for(ask.spec.device_class_name)
+    return ask.noun
 
 
 def place(survey: Survey, nodes: Sequence[str], allowed: bool) -> str:
@@ -105,6 +105,13 @@ def nothing_published(scope: Scope, where: str) -> str:
         return (
             f"no ResourceSlice of driver {drivers[0]} exists on any node, so class {ask.spec.device_class_name} of "
             f"request {ask.label} selects nothing"
+        )
+    misses = misses_of(scope.survey, scope.index, scope.nodes)
+    if misses.total and (culprits := misses.culprits()):
+        blamed = listing([blame(one, misses.total, noun(ask)) for one in culprits], 3)
+        return (
+            f"class {ask.spec.device_class_name} of request {ask.label} selects none of the "
+            f"devices{where or ' there are'}: {blamed}"
         )
     text = f"no device of class {ask.spec.device_class_name} is published{where} (request {ask.label})"
     if where and elsewhere:

@@ -33,6 +33,7 @@ def explain_taken(case: Case, answer: Answer, indices: Sequence[int], nodes: Seq
         _counters(case, answer, scope)
         _shares(case, answer, scope, held)
         _same_names(case, answer, scope, nodes)
+        _one_a_node(case, answer, scope)
     _holders(case, answer, held, scopes)
     return held
 
@@ -56,15 +57,14 @@ def _taints(case: Case, answer: Answer, scope: Scope) -> None:
         has = "has" if ask.spec.tolerations else "has no toleration for it"
         if ask.spec.tolerations:
             has = "has tolerations, but none that fits"
-        answer.say(
+        told = (
             f"{names} {plural(len(devices), 'is')} free and {plural(len(devices), 'matches', 'match')}, but tainted "
             f"{text} {who}{when}, and request {ask.label} {has}"
         )
+        answer.say(told)
         answer.find(
             rules.TAINTED.finding(
-                f"{names} {plural(len(devices), 'is')} tainted {text}",
-                ObjectRef("Device", str(devices[0].id)),
-                evidence={"devices": [str(one.id) for one in devices]},
+                told, ObjectRef("Device", str(devices[0].id)), evidence={"devices": [str(one.id) for one in devices]}
             )
         )
         _misplaced(case, answer, taint)
@@ -117,6 +117,7 @@ def _counters(case: Case, answer: Answer, scope: Scope) -> None:
     name = noun(scope.ask)
     lead = f"no {name} that matches request {scope.ask.label} is allocated itself; " if not in_use else ""
     shown = sorted(only, key=lambda one: natural(str(one.id)))
+    first = ""
     for number, one in enumerate(shown[:4]):
         parts = []
         for shortage in one.judgement.shortages[:4]:
@@ -126,14 +127,13 @@ def _counters(case: Case, answer: Answer, scope: Scope) -> None:
                 by.append(f"{listing(dict.fromkeys(owners), 3)} with {device.device}")
             need = f"needs {shortage.needed}, {shortage.left} left"
             parts.append(f"{shortage.counter} ({need}; held by {listing(by, 3)})")
-        answer.say(f"{lead if number == 0 else ''}{short_name(one.id)} lacks counters: {listing(parts, 4)}")
+        text = f"{lead if number == 0 else ''}{short_name(one.id)} lacks counters: {listing(parts, 4)}"
+        first = first or text
+        answer.say(text)
     if len(shown) > 4:
         answer.say(f"{len(shown) - 4} more {plural(len(shown) - 4, name)} lack counters in the same way")
     _fragmentation(case, answer, scope, shown)
-    names = device_names([one.id for one in shown])
-    need = plural(len(shown), "it needs", "they need")
-    text = f"{names} {plural(len(shown), 'is')} free, but counters that {need} are taken"
-    answer.find(rules.COUNTERS_TAKEN.finding(text, ObjectRef("Device", str(shown[0].id))))
+    answer.find(rules.COUNTERS_TAKEN.finding(first, ObjectRef("Device", str(shown[0].id))))
 
 
 def _fragmentation(case: Case, answer: Answer, scope: Scope, blocked: list[Candidate]) -> None:
@@ -173,6 +173,31 @@ def _units_word(counters: Iterable[str]) -> str:
         if stem != name and sum(other.startswith(stem) for other in names) > 1:
             return plural(2, stem.replace("-", " "))
     return "counters of one unit"
+
+
+# --- one device a node ----------------------------------------------------------------------------------------------
+
+
+def _one_a_node(case: Case, answer: Answer, scope: Scope) -> None:
+    """Where every node has but one device that matches, and all of them are in use."""
+    numbers = [len(case.survey.nodes[name].asks[scope.index].matched) for name in scope.nodes]
+    having = [number for number in numbers if number]
+    if len(having) < 2 or max(having) > 1 or len(scope.matched) < len(having) or set(scope.codes) != {"in-use"}:
+        return
+    ask = scope.ask
+    names = ranges(sorted({one.id.device for one in scope.matched.values()}, key=natural), 3)
+    answer.say(f"every node publishes only one {noun(ask)} that matches request {ask.label}, {names}")
+    if "compute-domain.nvidia.com" in {one.id.driver for one in scope.matched.values()}:
+        terms = [term.text for of_class, _, term in case.survey.judge.terms(ask) if of_class and term.wanted]
+        only = [text for text in terms if text.rpartition("/")[2].startswith("id ")]
+        answer.say(
+            f"class {ask.spec.device_class_name} selects only the channel with {listing(only) or 'one id'}, so another "
+            "compute domain cannot run on a node as long as one is there, however many GPUs are free"
+        )
+        answer.advise(
+            "run the second job on nodes without a compute domain, or after the first; pods that are to share a node "
+            "belong into one compute domain and share one claim for the channel"
+        )
 
 
 # --- shares ---------------------------------------------------------------------------------------------------------

@@ -162,6 +162,17 @@ ALL_NEEDS_COMPLETE_POOLS = Rule(
     "node, or ask for a count.",
     needs=("ResourceClaim", "ResourceSlice"),
 )
+CONSTRAINT_NOT_MET = Rule(
+    "DRA215",
+    "constraint-not-met",
+    "Devices are usable one by one, but not under a constraint",
+    _WARNING,
+    cause="A constraint binds the devices of several requests (or of one with a count): all of them have to carry the "
+    "same value of an attribute, or different ones. The devices that can be taken do not go together so.",
+    fix="Free the partner of a device that is left over, or drop or loosen the constraint.",
+    reference="resource.k8s.io/v1 DeviceConstraint",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
 SHARED_DEVICE_NAME = Rule(
     "DRA216",
     "shared-device-name",
@@ -248,6 +259,7 @@ RULES: tuple[Rule, ...] = (
     COUNTERS_TAKEN,
     CHARGED_IN_FULL,
     ALL_NEEDS_COMPLETE_POOLS,
+    CONSTRAINT_NOT_MET,
     SHARED_DEVICE_NAME,
     OUTDATED_SLICE,
     TOO_MANY_RESULTS,

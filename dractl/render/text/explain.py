@@ -49,13 +49,14 @@ def render_pod(report: Report, terminal: Terminal = PLAIN, wide: bool = False) -
     page.bullets(report.get("details", []))
     page.entries(report.get("entries", []))
     claims = report.get("claims", [])
+    said = {report["summary"], *report.get("details", [])}
     for claim in claims:
-        if len(claims) > 1 or claim.get("summary") != report["summary"]:
+        if len(claims) > 1 or claim["summary"] not in said:
             page.gap()
             page.line(terminal.bold(clean(f"claim {_full(claim['claim'])}")))
             page.prose(claim["summary"])
         if len(claims) == 1:
-            page.bullets(claim.get("details", []))
+            page.bullets(text for text in claim.get("details", []) if text not in said)
         page.evidence(claim, nodes=not report.get("nodes"))
     page.groups(report)
     page.devices(report)
