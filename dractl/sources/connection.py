@@ -1,0 +1,289 @@
+"""One connection to an API server: configuration and authentication of the ``kubernetes`` package, raw GET requests.
+
+Reading only, except for the two calls whose names say otherwise. Nothing that could hold a credential (headers, the
+kubeconfig, an exec plugin's output) ever becomes part of a message.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from dractl.errors import DractlError, Exit
+
+_TRIES = 5
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 8.0
+_RETRIED = frozenset({429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which cluster, as whom, and how long one request may take (seconds; 0: no limit)."""
+
+    context: str | None = None
+    kubeconfig: str | None = None
+    as_user: str | None = None
+    as_groups: tuple[str, ...] = ()
+    request_timeout: float = 60.0
+
+
+class ApiError(Exception):
+    """The API server answered with an error. ``message`` is its own text."""
+
+    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{status} {reason}: {message}" if message else f"{status} {reason}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.retry_after = retry_after
+
+
+@dataclass(slots=True)
+class Connection:
+    """An API server that can be asked. ``namespace`` is the context's default namespace."""
+
+    client: Any
+    headers: Any
+    host: str
+    namespace: str
+    access: Access
+    sleep: Callable[[float], None] = time.sleep
+
+    def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Any:
+        """The JSON at ``path``.
+
+        Raises:
+            ApiError: the server's refusal, after retries where they can help.
+            DractlError: the server cannot be reached, or answers with something else than JSON.
+        """
+        return self._parse(path, self._with_retries("GET", path, params, None))
+
+    def create(self, path: str, body: Mapping[str, Any]) -> Any:
+        """POST ``body``: writes to the cluster. Not retried, since a lost answer may hide a success."""
+        return self._parse(path, self._once("POST", path, None, body))
+
+    def delete(self, path: str) -> Any:
+        """DELETE ``path``: writes to the cluster."""
+        return self._parse(path, self._once("DELETE", path, None, None))
+
+    def stream(self, path: str, params: Mapping[str, str | int], timeout: float) -> Any:
+        """An open response whose lines are read as they come (watches); the caller closes it."""
+        response = self._send("GET", path, params, None, timeout)
+        if response.status >= 400:
+            raise _refusal(response)
+        return response.response
+
+    def _with_retries(self, method: str, path: str, params: Mapping[str, str | int] | None, body: Any) -> bytes:
+        pause = _FIRST_PAUSE
+        for attempt in range(1, _TRIES + 1):
+            try:
+                return self._once(method, path, params, body)
+            except ApiError as error:
+                if error.status not in _RETRIED or attempt == _TRIES:
+                    raise
+                wait = error.retry_after if error.retry_after is not None else pause
+            except _Unreachable as error:
+                if not error.transient or attempt == _TRIES:
+                    raise
+                wait = pause
+            # spread the retries of many callers
+            self.sleep(min(wait, _LONGEST_PAUSE) * (0.8 + 0.4 * random.random()))
+            pause *= 2
+        raise AssertionError("unreachable")
+
+    def _once(self, method: str, path: str, params: Mapping[str, str | int] | None, body: Any) -> bytes:
+        response = self._send(method, path, params, body, self.access.request_timeout)
+        try:
+            if response.status >= 400:
+                raise _refusal(response)
+            data: bytes = response.read()
+        except ApiError:
+            raise
+        except Exception as error:
+            raise self._unreachable(error) from None
+        return data
+
+    def _send(
+        self, method: str, path: str, params: Mapping[str, str | int] | None, body: Any, timeout: float
+    ) -> Any:
+        url = self.host + path + (f"?{urlencode(params)}" if params else "")
+        headers = self.headers.copy()
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            if self.client.configuration.refresh_api_key_hook is not None:
+                # a token of an exec plugin or a projected service account token may have expired
+                headers.update(_authorization(self.client))
+            return self.client.rest_client.request(
+                method, url, headers=headers, body=body, _request_timeout=timeout or None
+            )
+        except Exception as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: Exception) -> DractlError:
+        name = urlsplit(self.host).netloc or self.host
+        text, hint, transient = _describe(error)
+        return _Unreachable(f"cannot reach the API server {name}: {text}", hint, transient)
+
+    def _parse(self, path: str, data: bytes) -> Any:
+        try:
+            return json.loads(data) if data else {}
+        except ValueError:
+            raise DractlError(
+                f"{self.host}{path}: the answer is not JSON ({len(data)} bytes)",
+                "Is this the address of a Kubernetes API server, or does a proxy stand before it?",
+                Exit.NO_CLUSTER,
+            ) from None
+
+
+class _Unreachable(DractlError):
+    def __init__(self, message: str, hint: str, transient: bool) -> None:
+        super().__init__(message, hint, Exit.NO_CLUSTER)
+        self.transient = transient
+
+
+def connect(access: Access) -> Connection:
+    """Open the cluster of a kubeconfig context, or of the pod that dractl runs in.
+
+    Raises:
+        DractlError: no usable configuration; names the file and what is missing, never its content.
+    """
+    from kubernetes import client
+    from kubernetes import config as untyped
+    from kubernetes.config.config_exception import ConfigException
+
+    config: Any = untyped
+
+    if access.kubeconfig and not Path(access.kubeconfig).expanduser().is_file():
+        raise DractlError(f"{access.kubeconfig}: no such kubeconfig", "Check the path given to --kubeconfig.")
+    namespace = "default"
+    configuration = client.Configuration()
+    try:
+        file = str(Path(access.kubeconfig).expanduser()) if access.kubeconfig else None
+        try:
+            contexts, active = config.list_kube_config_contexts(config_file=file)
+            namespace = _namespace_of(contexts, active, access.context) or namespace
+            config.load_kube_config(
+                config_file=file, context=access.context, client_configuration=configuration, persist_config=False
+            )
+        except ConfigException:
+            if access.kubeconfig or access.context or not _inside_a_pod():
+                raise
+            config.load_incluster_config(client_configuration=configuration)
+            namespace = _pod_namespace() or namespace
+    except ConfigException as error:
+        raise _no_configuration(access, error) from None
+    except Exception as error:  # malformed YAML, unreadable certificates
+        raise DractlError(
+            f"the kubeconfig cannot be used: {type(error).__name__}", "Does kubectl work with it?", Exit.USAGE
+        ) from None
+    configuration.connection_pool_maxsize = 8
+    api = client.ApiClient(configuration)
+    return Connection(api, _headers(api, access), configuration.host.rstrip("/"), namespace, access)
+
+
+def _headers(api: Any, access: Access) -> Any:
+    from urllib3 import HTTPHeaderDict
+
+    from dractl import __version__
+
+    headers = HTTPHeaderDict(
+        {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": f"dractl/{__version__}"}
+    )
+    headers.update(_authorization(api))
+    if access.as_user:
+        headers["Impersonate-User"] = access.as_user
+    for group in access.as_groups:
+        headers.add("Impersonate-Group", group)
+    return headers
+
+
+def _authorization(api: Any) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for setting in api.configuration.auth_settings().values():
+        if setting.get("in") == "header" and setting.get("value"):
+            headers[setting["key"]] = setting["value"]
+    return headers
+
+
+def _namespace_of(contexts: list[dict[str, Any]], active: dict[str, Any] | None, wanted: str | None) -> str | None:
+    chosen = next((item for item in contexts if item.get("name") == wanted), None) if wanted else active
+    body = (chosen or {}).get("context") or {}
+    namespace = body.get("namespace")
+    return namespace if isinstance(namespace, str) else None
+
+
+_SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def _inside_a_pod() -> bool:
+    return (_SERVICE_ACCOUNT / "token").exists()
+
+
+def _pod_namespace() -> str | None:
+    try:
+        return (_SERVICE_ACCOUNT / "namespace").read_text().strip() or None
+    except OSError:
+        return None
+
+
+def _no_configuration(access: Access, error: Exception) -> DractlError:
+    if access.context:
+        return DractlError(
+            f"the kubeconfig has no usable context {access.context!r}", "See: kubectl config get-contexts"
+        )
+    if access.kubeconfig:
+        return DractlError(f"{access.kubeconfig}: is not a usable kubeconfig", "Does kubectl work with it?")
+    text = str(error)
+    if "No configuration found" in text or "Invalid kube-config" in text:
+        return DractlError(
+            "no cluster is configured",
+            "Give --kubeconfig FILE or --context NAME, --snapshot FILE for a recorded cluster, or --demo.",
+            Exit.NO_CLUSTER,
+        )
+    return DractlError("the kubeconfig cannot be used", "Does kubectl work with it?", Exit.NO_CLUSTER)
+
+
+def _refusal(response: Any) -> ApiError:
+    status = int(response.status)
+    try:
+        body = json.loads(response.read())
+    except Exception:
+        body = {}
+    body = body if isinstance(body, dict) else {}
+    reason = str(body.get("reason") or response.reason or "error")
+    after = response.getheader("Retry-After")
+    retry_after = float(after) if after and after.strip().isdigit() else None
+    return ApiError(status, reason, str(body.get("message") or ""), retry_after)
+
+
+def _describe(error: Exception) -> tuple[str, str, bool]:
+    """What happened, what to do, and whether trying again can help. urllib3 wraps the cause in several layers."""
+    cause: BaseException = error
+    while True:
+        inner = getattr(cause, "reason", None)
+        if not isinstance(inner, BaseException):
+            inner = cause.__cause__ or cause.__context__
+        if not isinstance(inner, BaseException) or inner is cause:
+            break
+        cause = inner
+    name = type(cause).__name__
+    text = str(cause).lower()
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused", "Is the server up, and is the address in the kubeconfig right?", False
+    if "certificate" in text or "ssl" in name.lower():
+        return "its certificate is not trusted", "Check certificate-authority in the kubeconfig.", False
+    if "gaierror" in name or "name or service" in text or "resolution" in name.lower():
+        return "its name cannot be resolved", "Check the address in the kubeconfig and the DNS.", False
+    if "timeout" in name.lower() or isinstance(cause, TimeoutError):
+        return "it did not answer in time", "Raise --request-timeout, or look at the server's load.", True
+    if isinstance(cause, ConnectionError) or "protocol" in name.lower() or "incomplete" in name.lower():
+        return "the connection broke off", "Try again; a proxy or load balancer may cut long answers.", True
+    return f"the request failed ({name})", "Does kubectl reach it?", False
