@@ -147,7 +147,8 @@ GATES: Mapping[str, Gate] = {
             ("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
             "separate rights for the parts of a claim's status",
         ),
-        Gate("DRAFractionalCapacityRange", _stages("1.37 B+"), _DRA, "steps of capacity finer than one"),
+        # on only with --min-compatibility-version=1.37, which by default is the release before
+        Gate("DRAFractionalCapacityRange", _stages("1.37 B-"), _DRA, "steps of capacity finer than one"),
         Gate("DRADerivedAttributes", _stages("1.37 A"), _DRA, "attributes computed by a request"),
         Gate(
             "DRADeviceCompatibilityGroups",

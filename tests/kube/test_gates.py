@@ -19,7 +19,7 @@ FACTS = {
     "DRAExtendedResource": (None, None, None, None, False, False, True, True),
     "DRADeviceBindingConditions": (None, None, None, None, False, False, True, True),
     "DRAListTypeAttributes": (None, None, None, None, None, None, False, False),
-    "DRAFractionalCapacityRange": (None, None, None, None, None, None, None, True),
+    "DRAFractionalCapacityRange": (None, None, None, None, None, None, None, False),
     "KubeletPodResourcesDynamicResources": (False, False, False, False, True, True, True, None),
 }
 
