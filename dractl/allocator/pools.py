@@ -67,6 +67,7 @@ class PoolGatherer:
         self._counters_by_slice = q.COUNTERS_BY_SLICE in profile.quirks
         self._partitionable = profile.features.partitionable_devices
         self._ordered = profile.ordered
+        self._knows_bindings = profile.knows_sharing or not profile.quirks
         self._by_pool: dict[PoolId, list[ResourceSlice]] = {}
         self._by_node: dict[str, list[ResourceSlice]] = {}
         self._shared: list[ResourceSlice] = []
@@ -75,17 +76,34 @@ class PoolGatherer:
         self._newest: dict[PoolId, int] = {}
         self._pools: dict[tuple[PoolId, tuple[int, ...]], Pool] = {}
         self._names: dict[str, set[str | None]] = {}
-        for item in slices:
+        self._foreign: dict[PoolId, list[ResourceSlice]] = {}
+        """Slices with counters that are for one node by name but count on all, of pools that only nodes' own slices
+        make up."""
+        self._troubled: list[Pool] | None = None
+        counting: list[ResourceSlice] = []
+        elsewhere: set[PoolId] = set()
+        for item in self._all:
             pool = (item.driver, item.pool.name)
             self._by_pool.setdefault(pool, []).append(item)
             self._newest[pool] = max(self._newest.get(pool, item.pool.generation), item.pool.generation)
-            local = bool(item.node_name) and not (self._counter_slices_everywhere and item.shared_counters)
-            if local:
-                assert item.node_name is not None
-                self._by_node.setdefault(item.node_name, []).append(item)
-            else:
+            self._names.setdefault(item.pool.name, set()).add(item.node_name or None)
+            if not item.node_name:
                 self._shared.append(item)
-            self._names.setdefault(item.pool.name, set()).add(item.node_name if local else None)
+                elsewhere.add(pool)
+            elif self._counter_slices_everywhere and item.shared_counters:
+                counting.append(item)
+            else:
+                self._by_node.setdefault(item.node_name, []).append(item)
+        for item in counting:
+            pool = (item.driver, item.pool.name)
+            if pool in elsewhere:
+                self._shared.append(item)
+            else:
+                self._foreign.setdefault(pool, []).append(item)
+        self._shared.sort(key=self._place)
+
+    def _place(self, item: ResourceSlice) -> int:
+        return self._position[id(item)]
 
     def slices_of_pool(self, pool: PoolId) -> Sequence[ResourceSlice]:
         """All slices of a pool, of any generation and node."""
@@ -106,11 +124,35 @@ class PoolGatherer:
 
     def slices_for(self, node: Node) -> list[ResourceSlice]:
         """The slices to be looked at for a node: its own, then those that are not bound to a node by name."""
-        if self._ordered:
-            return self._by_node.get(node.meta.name, []) + self._shared
-        # Older allocators walk through all slices in the order of the cache.
         own = self._by_node.get(node.meta.name, [])
-        return sorted(own + self._shared, key=lambda item: self._position[id(item)])
+        shared = self._shared
+        if self._foreign:
+            pools = {(item.driver, item.pool.name) for item in own}
+            counting = [item for pool in pools for item in self._foreign.get(pool, ())]
+            if counting:
+                shared = sorted(shared + counting, key=self._place)
+        if self._ordered:
+            return own + shared
+        # Older allocators walk through all slices in the order of the cache.
+        return sorted(own + shared, key=self._place)
+
+    def _troubled_pools(self) -> list[Pool]:
+        """Pools of other nodes that disturb a node by their counters alone: those that are incomplete or invalid.
+
+        Up to 1.36 slices with counters count on every node. Most such pools are whole, and have no devices for the
+        node: they change nothing and are left out.
+        """
+        if self._troubled is None:
+            self._troubled = []
+            for pool, items in self._foreign.items():
+                relevant: dict[PoolId, list[ResourceSlice]] = {}
+                if self._partitionable:
+                    for item in items:
+                        self._add(relevant, item)
+                built = self._pool(pool, relevant[pool]) if relevant else None
+                if built is not None and not built.usable:
+                    self._troubled.append(built)
+        return self._troubled
 
     def gather(self, node: Node) -> list[Pool]:
         """The pools visible from a node, in the order in which they are tried.
@@ -132,6 +174,9 @@ class PoolGatherer:
         for item in last:
             self._add(relevant, item)
         pools = [pool for found in relevant.items() if (pool := self._pool(*found)) is not None]
+        if self._foreign:
+            mine = {(item.driver, item.pool.name) for item in self._by_node.get(node.meta.name, ())}
+            pools += [pool for pool in self._troubled_pools() if (pool.driver, pool.name) not in mine]
         pools.sort(key=lambda pool: (pool.binding, pool.driver, pool.name))
         return pools
 
@@ -237,7 +282,7 @@ class PoolGatherer:
             pool.slices = relevant
             pool.others = elsewhere
             pool.reason = _duplicate_device(relevant)
-        if self.profile.knows_sharing or not self.profile.quirks:
+        if self._knows_bindings:
             pool.binding = any(_has_binding_conditions(item.devices) for item in pool.slices)
         if pool.reason:
             pool.status = INVALID
