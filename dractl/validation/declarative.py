@@ -68,6 +68,85 @@ def normalized(field: str) -> str:
     return field
 
 
+class _Step:
+    """One rule, ready to run."""
+
+    __slots__ = ("each", "mark", "name", "quiet", "rule", "stop", "structural", "type", "value")
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.name: str = rule["rule"]
+        self.mark: str = rule["mark"]
+        self.stop = bool(rule.get("stop"))
+        self.quiet = bool(rule.get("quiet"))
+        self.type: str = rule.get("type", "")
+        self.each: tuple[_Step, ...] = (_Step(rule["each"]),) if "each" in rule else ()
+        self.structural = _STRUCTURAL.get(self.name)
+        self.value = _VALUE_RULES.get(self.name)
+
+    def idle(self, types: TypeTable) -> bool:
+        """Whether the rule has nothing to say about an absent value of a new object."""
+        if self.name == "type":
+            return _plan(types, self.type).idle
+        if self.name in ("Subfield", "IfOption"):
+            return self.each[0].idle(types)
+        return self.name not in _HEEDS_ABSENCE
+
+
+_HEEDS_ABSENCE = ("RequiredValue", "RequiredPointer", "RequiredSlice", "RequiredMap", "Enum", "Union")
+
+
+def _idle(steps: tuple[_Step, ...], types: TypeTable) -> bool:
+    """The same for rules in order; after one for an optional value only those that stop run."""
+    stopped = False
+    for step in steps:
+        if step.name.startswith("Optional") and step.quiet and step.stop:
+            stopped = True
+        elif (step.stop or not stopped) and not step.idle(types):
+            return False
+    return True
+
+
+class _Plan:
+    """The rules of a type: its own, and those of its fields with the field's type and whether absence is good."""
+
+    __slots__ = ("fields", "idle", "steps", "type")
+
+    def __init__(self, types: TypeTable, name: str) -> None:
+        empty: dict[str, Any] = {"rules": [], "fields": {}}
+        entry = empty if name in SHARED_TYPES else _table().get(name, empty)
+        self.type = types.get(name) if entry["rules"] or entry["fields"] else None
+        self.steps = tuple(map(_Step, entry["rules"]))
+        self.fields: list[tuple[str, tuple[_Step, ...], Type, bool]] = []
+        if entry["fields"]:
+            self._add(types, types.struct(name), entry["fields"])
+        self.idle = _idle(self.steps, types) and all(idle for _, _, _, idle in self.fields)
+
+    def _add(self, types: TypeTable, holder: StructType, fields: dict[str, list[Rule]]) -> None:
+        """Rules of fields; those of an embedded struct (no name) are for the fields of its holder."""
+        for name, rules in fields.items():
+            if not name:
+                for embedded in rules:
+                    self._add(types, holder, _table().get(embedded["type"], {"fields": {}})["fields"])
+            elif name in holder.fields:
+                steps = tuple(step for step in map(_Step, rules) if not _is_void(step, types))
+                if steps:
+                    self.fields.append((name, steps, holder.fields[name].type, _idle(steps, types)))
+
+
+def _is_void(step: _Step, types: TypeTable) -> bool:
+    """Whether a step leads to a type without rules."""
+    if step.name != "type":
+        return False
+    plan = _plan(types, step.type)
+    return not plan.steps and not plan.fields
+
+
+@lru_cache(maxsize=1024)
+def _plan(types: TypeTable, name: str) -> _Plan:
+    return _Plan(types, name)
+
+
 class _Checker:
     """Runs rules and keeps, beside each cause, the mark of its rule."""
 
@@ -78,113 +157,100 @@ class _Checker:
         self.errors = Errors()
         self.marks: list[str] = []
 
-    def type(self, name: str, value: Any, old: Any, path: Path) -> int:
-        """The rules of a type on a value; how many causes they gave."""
-        entry = _table().get(name)
-        if entry is None or name in SHARED_TYPES:
-            return 0
-        before = len(self.marks)
-        self.run(entry["rules"], value, old, path, self.types.get(name))
-        for field, rules in entry["fields"].items():
-            self.field(name, field, rules, value or {}, old, path)
-        return len(self.marks) - before
+    def type(self, name: str, value: Any, old: Any, path: Path) -> None:
+        """The rules of a type on a value."""
+        plan = _plan(self.types, name)
+        if plan.steps:
+            self.run(plan.steps, value, old, path, plan.type)
+        update, obj = self.update, value or {}
+        for field, steps, kind, idle in plan.fields:
+            found = obj.get(field)
+            if found is None and idle and not update:
+                continue
+            before = None if old is None else old.get(field)
+            if old is not None and kind.equal(found, before):
+                continue
+            self.run(steps, found, before, (*path, field), kind)
 
-    def field(self, struct: str, name: str, rules: list[Rule], obj: dict[str, Any], old: Any, path: Path) -> None:
-        """The rules of one field; an embedded struct (no name) has the fields of its holder."""
-        if not name:
-            for embedded in rules:
-                for inner, inner_rules in _table().get(embedded["type"], {"fields": {}})["fields"].items():
-                    self.field(struct, inner, inner_rules, obj, old, path)
-            return
-        field = self.types.struct(struct).fields.get(name)
-        if field is None:
-            return
-        value, before = obj.get(name), None if old is None else old.get(name)
-        if old is not None and field.type.equal(value, before):
-            return
-        self.run(rules, value, before, (*path, name), field.type)
-
-    def run(self, rules: list[Rule], value: Any, old: Any, path: Path, kind: Type | None) -> None:
+    def run(self, steps: tuple[_Step, ...], value: Any, old: Any, path: Path, kind: Type | None) -> None:
         """Rules in order; after one that stops has failed, only those that stop too."""
         stopped = False
-        for rule in rules:
-            if stopped and not rule.get("stop"):
+        for step in steps:
+            if stopped and not step.stop:
                 return
             before = len(self.marks)
-            self.apply(rule, value, old, path, kind)
-            failed = len(self.marks) > before
-            if failed and rule.get("quiet"):
+            if step.type:
+                self.type(step.type, value, old, path)
+                continue
+            if step.structural is not None:
+                step.structural(self, step, value, old, path, kind)
+            else:
+                assert step.value is not None
+                step.value(self.errors, step.rule, value, path, kind)
+            if len(self.errors.causes) > len(self.marks):
+                self.marks += [""] * (len(self.errors.causes) - len(self.marks))
+            if len(self.marks) == before:
+                continue
+            if step.quiet:
                 del self.marks[before:], self.errors.causes[before:]
-            elif failed and rule["mark"] and rule["rule"] != "type":
-                self.marks[before:] = [rule["mark"]] * (len(self.marks) - before)
-            stopped = stopped or (failed and bool(rule.get("stop")))
-
-    def apply(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
-        """One rule; its causes get an empty mark first."""
-        name = rule["rule"]
-        if name == "type":
-            self.type(rule["type"], value, old, path)
-            return
-        if name in _STRUCTURAL:
-            _STRUCTURAL[name](self, rule, value, old, path, kind)
-        else:
-            _VALUE_RULES[name](self.errors, rule, value, path, kind)
-        self.marks += [""] * (len(self.errors.causes) - len(self.marks))
+            elif step.mark:
+                self.marks[before:] = [step.mark] * (len(self.marks) - before)
+            stopped = stopped or step.stop
 
     # --- rules that lead to other rules or look at the old value ---
 
-    def each_item(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+    def each_item(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
         item = _inner(kind)
         for index, element in enumerate(value or ()):
-            match = _find(rule["key"], element, old or (), item)
-            if self.update and match is not None and (not rule["same"] or _equal(item, element, match)):
+            match = _find(step.rule["key"], element, old, item) if old else None
+            if self.update and match is not None and (not step.rule["same"] or _equal(item, element, match)):
                 continue
-            self.run([rule["each"]], element, match, (*path, index), item)
+            self.run(step.each, element, match, (*path, index), item)
 
-    def each_value(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+    def each_value(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
         item = _inner(kind)
         for key, element in sorted_items(value or {}):
             match = (old or {}).get(key)
             if self.update and match is not None and _equal(item, element, match):
                 continue
-            self.run([rule["each"]], element, match, (*path, Key(key)), item)
+            self.run(step.each, element, match, (*path, Key(key)), item)
 
-    def each_key(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+    def each_key(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
         for key, _ in sorted_items(value or {}):
             if not (self.update and key in (old or {})):
-                self.run([rule["each"]], key, None, path, None)
+                self.run(step.each, key, None, path, None)
 
-    def subfield(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
-        name = rule["field"]
+    def subfield(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+        name = step.rule["field"]
         new_value, before = (value or {}).get(name), (old or {}).get(name)
         if not (self.update and old is not None and new_value == before):
-            self.run([rule["each"]], new_value, before, (*path, name), None)
+            self.run(step.each, new_value, before, (*path, name), None)
 
-    def if_option(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
-        if self.options.get(rule["option"], False) == rule["on"]:
-            self.run([rule["each"]], value, old, path, kind)
+    def if_option(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+        if self.options.get(step.rule["option"], False) == step.rule["on"]:
+            self.run(step.each, value, old, path, kind)
 
-    def immutable(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+    def immutable(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
         if self.update:
             self.errors.invalid_text(path, "null", "field is immutable")
 
-    def update_pointer(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+    def update_pointer(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
         if self.update and old is not None and value is not None:
             self.errors.invalid_text(path, "null", "field cannot be modified once set")
 
-    def union(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
-        given = _members(rule, value, kind)
-        if self.update and old is not None and given == _members(rule, old, kind):
+    def union(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+        given = _members(step.rule, value, kind)
+        if self.update and old is not None and given == _members(step.rule, old, kind):
             return
-        listed = ", ".join(f"`{name}`" for name in rule["names"])
-        chosen = [name for name, is_set in zip(rule["names"], given, strict=True) if is_set]
+        listed = ", ".join(f"`{name}`" for name in step.rule["names"])
+        chosen = [name for name, is_set in zip(step.rule["names"], given, strict=True) if is_set]
         if len(chosen) > 1:
             self.errors.invalid(path, f"{{{', '.join(chosen)}}}", f"must specify exactly one of: {listed}")
         elif not chosen:
             self.errors.invalid(path, "", f"must specify one of: {listed}")
 
-    def dependent(self, rule: Rule, value: Any, old: Any, path: Path, kind: Type | None) -> None:
-        trigger, needed = rule["trigger"], rule["dependent"]
+    def dependent(self, step: _Step, value: Any, old: Any, path: Path, kind: Type | None) -> None:
+        trigger, needed = step.rule["trigger"], step.rule["dependent"]
         state = (trigger in value, needed in value)
         if self.update and old is not None and state == (trigger in old, needed in old):
             return
@@ -235,7 +301,7 @@ def _members(rule: Rule, value: Any, kind: Type | None) -> list[bool]:
     ]
 
 
-_STRUCTURAL: dict[str, Callable[[_Checker, Rule, Any, Any, Path, Type | None], None]] = {
+_STRUCTURAL: dict[str, Callable[[_Checker, _Step, Any, Any, Path, Type | None], None]] = {
     "EachValSliceVal": _Checker.each_item,
     "EachMapVal": _Checker.each_value,
     "EachMapKey": _Checker.each_key,
@@ -292,9 +358,11 @@ def _enum(errors: Errors, rule: Rule, value: Any, path: Path, kind: Type | None)
 
 
 def _unique(errors: Errors, rule: Rule, value: Any, path: Path, kind: Type | None) -> None:
+    if not value or len(value) < 2:
+        return
     item = _inner(kind)
     seen: list[Any] = []
-    for index, element in enumerate(value or ()):
+    for index, element in enumerate(value):
         identity = _identity(rule["key"], element, item)
         if identity in seen:
             if isinstance(element, str):
