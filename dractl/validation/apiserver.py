@@ -383,12 +383,15 @@ def _with_declared(
     beta = scope.gates.get("DeclarativeValidationBeta", True)
     declared = declarative.declared_causes(struct, external, old, scope.types, {option: scope.on(option)}, beta)
     covered = {(declarative.normalized(cause.field), cause.reason) for cause, mark in declared if mark == "beta"}
-    kept = [
-        cause
-        for cause in causes
-        if (cause.field, cause.reason) not in covered or cause.message.endswith(slice_rules.NEEDS_STRING)
-    ]
+    kept = [cause for cause in causes if (cause.field, cause.reason) not in covered or _is_own(cause)]
     return kept + [cause for cause, _ in declared]
+
+
+def _is_own(cause: Cause) -> bool:
+    """Whether no declarative rule says what a handwritten one says, although there may be one for the same field."""
+    if cause.field == "metadata.name":
+        return cause.message.endswith(meta.IMMUTABLE)
+    return cause.message.endswith(slice_rules.NEEDS_STRING)
 
 
 def _invalid(api_version: str, kind: str, internal: Json, causes: list[Cause]) -> Verdict:
