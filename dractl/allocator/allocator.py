@@ -76,9 +76,12 @@ class Allocator:
         taint_rules: Iterable[DeviceTaintRule] = (),
     ) -> None:
         self.profile = profile
-        self.slices = with_taint_rules(slices, taint_rules, profile)
+        self._published = slices
+        self._taint_rules = list(taint_rules)
+        self._allocated = list(allocated)
+        self.slices = with_taint_rules(slices, self._taint_rules, profile)
         self.classes: Mapping[str, DeviceClass] = {item.meta.name: item for item in classes}
-        self.state = AllocatedState.of(allocated, profile.features.consumable_capacity)
+        self.state = AllocatedState.of(self._allocated, profile.features.consumable_capacity)
         self.gatherer = PoolGatherer(profile, self.slices)
         self.selection = Selection(profile)
         self.rules = CapacityRules(profile)
@@ -92,6 +95,10 @@ class Allocator:
     ) -> NodeResults:
         """The same for many nodes, in their order."""
         return _Run(self, self.plan(claims), limits).nodes(nodes)
+
+    def under(self, profile: Profile) -> Allocator:
+        """The same cluster under another profile."""
+        return Allocator(profile, self._published, self.classes.values(), self._allocated, self._taint_rules)
 
     def plan(self, claims: Sequence[ResourceClaim]) -> list[ClaimPlan]:
         """The claims made ready, errors in place."""
