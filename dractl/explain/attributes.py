@@ -66,7 +66,7 @@ def _advise(
     lacking: list[int],
 ) -> None:
     drivers = sorted({one.id.driver for index in lacking for one in devices[index]})
-    common = _common(rule, devices)
+    common = _common(rule.attribute, devices)
     if common:
         answer.say(f"carried by the devices of all these requests {plural(len(common), 'is')} {listing(common, 4)}")
     if rule.attribute.startswith(f"{_STANDARD}/"):
@@ -136,8 +136,13 @@ def _would_match(answer: Answer, rule: Rule, mine: set[str], theirs: set[str]) -
         answer.say(f"by those values {listing(sorted(mine & theirs, key=natural), 6)} would be common")
 
 
-def _common(rule: Rule, devices: dict[int, list[Candidate]]) -> list[str]:
-    """Attributes in Kubernetes' own domain, or of the same meaning, that devices of all bound requests carry."""
+def shared_attributes(case: Case, rule: Rule) -> list[str]:
+    """Attributes by which a constraint could bind instead: of a known meaning, and carried by devices of all "
+    "requests."""
+    return _common(rule.attribute, {index: _matched(case, index) for index in rule.asks})
+
+
+def _common(attribute: str, devices: dict[int, list[Candidate]]) -> list[str]:
     sets = []
     for found in devices.values():
         names: set[str] = set()
@@ -148,4 +153,4 @@ def _common(rule: Rule, devices: dict[int, list[Candidate]]) -> list[str]:
         return []
     common = set.intersection(*sets)
     useful = {name for group in _MEANINGS[:2] for name in group}
-    return sorted(name for name in common if name.rpartition("/")[2] in useful and name != rule.attribute)
+    return sorted(name for name in common if name.rpartition("/")[2] in useful and name != attribute)

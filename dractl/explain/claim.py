@@ -125,6 +125,8 @@ def _pending(
     pods = waiting(users)
     by_hand = [pod for pod in users if pod.node_name and not pod.meta.deletion_timestamp]
     case = case_of(question, [claim], pods)
+    if pods or not by_hand:
+        add_fixes(case, report)
     report.verdict = VERDICTS[case.verdict] if report.stage != "class missing" else "error"
     if by_hand and not pods:
         placed_by_hand(case, answer, by_hand)
@@ -137,6 +139,14 @@ def _pending(
     other_claims(question, claim, pods, answer)
     taint_rules(case, answer)
     remarks(question, case, answer)
+
+
+def add_fixes(case: Case, report: ClaimExplanation | PodExplanation) -> None:
+    """Look for changes after which the claims would fit."""
+    from dractl.simulate.fixes import find_fixes
+
+    found = find_fixes(case)
+    report.fixes, report.fixes_note = found.fixes, found.note
 
 
 def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation) -> None:

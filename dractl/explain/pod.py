@@ -11,6 +11,7 @@ from dractl.explain.case import FITS, Case
 from dractl.explain.claim import (
     VERDICTS,
     Question,
+    add_fixes,
     case_of,
     check_node,
     explain,
@@ -155,6 +156,7 @@ def _together(
     if case.verdict == "doesNotFit" and all(alone.values()) and len(open_claims) > 1:
         _not_together(case, open_claims, alone, answer)
     fits_or_not(case, answer, shell)
+    add_fixes(case, report)
     report.nodes, report.groups = node_views(case, question.node)
     for one in report.claims:
         mine = [claim for claim in open_claims if claim.meta.name == one.claim.name]
@@ -224,6 +226,7 @@ def _extended(question: Question, pod: Pod, answer: Answer, report: PodExplanati
         answer.find(finding)
     shell.summary = inner.summary
     shell.requests, shell.constraints = request_views(case), constraint_views(case)
+    add_fixes(case, report)
     report.nodes, report.groups = node_views(case, question.node)
     _other_class(case, answer, resources, claim)
     report.claims = [shell]

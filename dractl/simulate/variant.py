@@ -1,0 +1,145 @@
+"""A changed cluster or question, and whether the claims fit then. Nothing is said to fit that was not tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from dractl.allocator.allocator import Allocator
+from dractl.explain.case import ERROR, FITS, Case
+from dractl.explain.eligibility import pod_on_node, used_on_nodes
+from dractl.explain.lifecycle import usable_nodes
+from dractl.inventory import Key, key_of
+from dractl.kube.objects import (
+    ClaimSpec,
+    DeviceClass,
+    DeviceRequest,
+    DeviceTaintRule,
+    Node,
+    Pod,
+    ResourceClaim,
+    ResourceSlice,
+)
+
+
+@dataclass(slots=True)
+class Variant:
+    """What the allocator and the pod rules look at, as it would be after some changes."""
+
+    case: Case
+    claims: list[ResourceClaim]
+    pods: list[Pod]
+    slices: list[ResourceSlice]
+    classes: list[DeviceClass]
+    taint_rules: list[DeviceTaintRule]
+    nodes: dict[str, Node]
+    freed: set[Key] = field(default_factory=set)
+    """Claims whose devices are given back."""
+    avoided: set[str] = field(default_factory=set)
+    """Nodes that the pods are kept from."""
+
+    @classmethod
+    def of(cls, case: Case) -> Variant:
+        """The state as it is."""
+        inventory = case.inventory
+        return cls(
+            case,
+            list(case.claims),
+            list(case.pods),
+            list(inventory.slices),
+            list(inventory.classes.values()),
+            list(inventory.taint_rules),
+            {name: facts.node for name, facts in case.survey.nodes.items()},
+        )
+
+    def copy(self) -> Variant:
+        """A variant to be changed further."""
+        return replace(
+            self,
+            claims=list(self.claims),
+            pods=list(self.pods),
+            slices=list(self.slices),
+            taint_rules=list(self.taint_rules),
+            nodes=dict(self.nodes),
+            freed=set(self.freed),
+            avoided=set(self.avoided),
+        )
+
+    def allowed(self) -> list[Node]:
+        """The nodes that the pods may use."""
+        used = used_on_nodes(self.case.inventory.pods.values())
+        out = []
+        for name, node in self.nodes.items():
+            if name in self.avoided:
+                continue
+            if all(pod_on_node(pod, node, used.get(name)).eligible for pod in self.pods) and self._held_there(name):
+                out.append(node)
+        return out
+
+    def _held_there(self, name: str) -> bool:
+        inventory = self.case.inventory
+        return all(
+            claim.allocation is None or name in usable_nodes(inventory, claim.allocation) for claim in self.case.held
+        )
+
+    def fitting(self, only: Iterable[str] | None = None) -> list[str]:
+        """The allowed nodes on which all claims fit; empty if the allocator fails on an allowed node.
+
+        ``only`` restricts the trial to nodes that the change touches; the others keep the answers that they had.
+        """
+        allowed = self.allowed()
+        touched = set(only) if only is not None else None
+        tried = [node for node in allowed if touched is None or node.meta.name in touched]
+        asked = {id(claim) for claim in self.case.claims}
+        holding = [
+            claim
+            for claim in self.case.inventory.claims.values()
+            if id(claim) not in asked and key_of(claim) not in self.freed
+        ]
+        allocator = Allocator(self.case.profile, self.slices, self.classes, holding, self.taint_rules)
+        results = allocator.allocate_nodes(self.claims, tried, self.case.limits).by_node
+        if any(result.verdict == ERROR and result.fatal for result in results.values()):
+            return []
+        if touched is not None:
+            rest = [self.case.nodes[node.meta.name] for node in allowed if node.meta.name not in touched]
+            if any(answer.verdict == ERROR and answer.result.fatal for answer in rest):
+                return []
+        return [name for name, result in results.items() if result.verdict == FITS]
+
+    # --- changes of claims ---
+
+    def change_request(self, claim: ResourceClaim, name: str, **changes: object) -> None:
+        """Change fields of a request, or of one alternative (``request/alternative``), of a claim."""
+        main, _, sub = name.partition("/")
+        index = next(number for number, one in enumerate(self.claims) if key_of(one) == key_of(claim))
+        current = self.claims[index]
+        requests = []
+        for request in current.spec.requests:
+            if request.name != main:
+                requests.append(request)
+            elif request.exactly is not None:
+                requests.append(replace(request, exactly=_changed(request.exactly, changes)))
+            else:
+                alternatives = [
+                    _changed(one, changes) if one.name == sub else one for one in request.first_available
+                ]
+                requests.append(replace(request, first_available=alternatives))
+        self.claims[index] = replace(current, spec=replace(current.spec, requests=requests))
+
+    def change_spec(self, claim: ResourceClaim, spec: ClaimSpec) -> None:
+        """Give a claim another spec."""
+        index = next(number for number, one in enumerate(self.claims) if key_of(one) == key_of(claim))
+        self.claims[index] = replace(self.claims[index], spec=spec)
+
+    def request(self, claim: ResourceClaim, name: str) -> DeviceRequest:
+        """A request, or one alternative, as it is in this variant."""
+        main, _, sub = name.partition("/")
+        current = next(one for one in self.claims if key_of(one) == key_of(claim))
+        for request in current.spec.requests:
+            if request.name == main:
+                return request.exactly or next(one for one in request.first_available if one.name == sub)
+        raise KeyError(name)
+
+
+def _changed(request: DeviceRequest, changes: dict[str, object]) -> DeviceRequest:
+    return replace(request, **changes)  # type: ignore[arg-type]
