@@ -15,6 +15,7 @@ from dractl.allocator.allocator import (
 )
 from dractl.allocator.profile import Features, Profile
 from dractl.allocator.search import Limits
+from dractl.allocator.trace import Cause, Refusal, RequestTrace, Stage, Trace
 
 __all__ = [
     "DOES_NOT_FIT",
@@ -22,9 +23,14 @@ __all__ = [
     "FITS",
     "UNDECIDED",
     "Allocator",
+    "Cause",
     "Features",
     "Limits",
     "NodeResult",
     "NodeResults",
     "Profile",
+    "Refusal",
+    "RequestTrace",
+    "Stage",
+    "Trace",
 ]

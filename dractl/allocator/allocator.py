@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.alike import NodeKeys
@@ -16,6 +16,7 @@ from dractl.allocator.search import Limits, Search, Solution, Undecided
 from dractl.allocator.selection import Selection
 from dractl.allocator.state import AllocatedState
 from dractl.allocator.taints import with_taint_rules
+from dractl.allocator.trace import Trace, Tracer
 from dractl.allocator.view import NodeView, moved
 from dractl.kube.objects import Allocation, DeviceClass, DeviceTaintRule, Node, ResourceClaim, ResourceSlice
 
@@ -45,6 +46,12 @@ class NodeResult:
     """Steps of the search (of the node of the group that was searched)."""
     group: int = 0
     """Nodes of one group are alike for these claims and were searched once."""
+    _tracer: Callable[[NodeResult], Trace | None] | None = None
+
+    @property
+    def trace(self) -> Trace | None:
+        """The account of refusals, made from the state when it is asked for; None where pools cannot be gathered."""
+        return None if self._tracer is None else self._tracer(self)
 
 
 @dataclass(slots=True, eq=False)
@@ -123,12 +130,14 @@ class _Run:
         self._cache: Cache = {}
         self._keys = NodeKeys(allocator.profile, allocator.gatherer, allocator.state, plans)
         self._results = NodeResults()
+        self._nodes: dict[str, Node] = {}
         self._known: dict[Hashable, tuple[NodeResult, Solution | None]] = {}
 
     def nodes(self, nodes: Iterable[Node]) -> NodeResults:
         nodes = list(nodes)
         for node in nodes:
             name = node.meta.name
+            self._nodes[name] = node
             try:
                 pools = self._allocator.gatherer.gather(node)
             except GatherError as error:
@@ -154,7 +163,17 @@ class _Run:
         else:
             result.group = like[0].group
         groups[result.group].append(result.node)
+        result._tracer = self._trace
         self._results.by_node[result.node] = result
+
+    def _trace(self, result: NodeResult) -> Trace | None:
+        allocator = self._allocator
+        try:
+            view = allocator.view(self._nodes[result.node])
+        except GatherError:
+            return None
+        tracer = Tracer(allocator.profile, view, allocator.gatherer, allocator.state, allocator.selection, self._plans)
+        return tracer.trace(result.verdict == FITS)
 
     def _same(self, known: tuple[NodeResult, Solution | None], node: Node, pools: Sequence[Pool]) -> NodeResult:
         """The answer of a node that is like one searched before: the same devices in the same places."""

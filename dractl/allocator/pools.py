@@ -180,6 +180,14 @@ class PoolGatherer:
         pools.sort(key=lambda pool: (pool.binding, pool.driver, pool.name))
         return pools
 
+    def is_for(self, item: ResourceSlice, node: Node) -> bool:
+        """Whether a slice counts on a node.
+
+        Raises:
+            GatherError: when a node selector cannot be evaluated.
+        """
+        return self._relevant(item, node)
+
     def _relevant(self, item: ResourceSlice, node: Node) -> bool:
         if not self._partitionable and (
             item.per_device_node_selection is not None or (item.shared_counters and not self._counters_by_slice)

@@ -103,14 +103,15 @@ class NodeView:
         device = candidate.device
         if not self._bindings and device.binding_conditions:
             return BINDING_OFF
-        if self._node_first and not self._for_node(candidate):
+        if self._node_first and not self.for_node(candidate):
             return NOT_FOR_NODE
         verdict = spec.chain.verdict(candidate.pool.driver, device)
-        if verdict is MATCH and not self._node_first and not self._for_node(candidate):
+        if verdict is MATCH and not self._node_first and not self.for_node(candidate):
             return NOT_FOR_NODE
         return verdict
 
-    def _for_node(self, candidate: Candidate) -> bool:
+    def for_node(self, candidate: Candidate) -> bool:
+        """Whether a device is for this node, where its slice leaves that to the devices."""
         if not candidate.slice.per_device_node_selection:
             return True
         device = candidate.device
