@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dractl.rules import manifests as rules
 from dractl.rules.finding import Finding, Location, ObjectRef, Rule, Severity
-from dractl.sources.manifests import STDIN, Document, Place, Problem, find_inputs, read_file
+from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Place, Problem, find_inputs, read_file
 from dractl.validation import check, references
-from dractl.validation.facts import Facts
+from dractl.validation.facts import Facts, Spot
 from dractl.validation.model import Fault, dotted, text
 from dractl.validation.report import Item, ObjectResult, ValidationReport, in_order
 from dractl.validation.settings import Settings
@@ -69,6 +69,7 @@ class _Where:
 
     source: str
     index: int
+    prefix: tuple[str | int, ...]
     ignores: list[Any]
     subject: ObjectRef | None
 
@@ -99,10 +100,11 @@ def run(
         report.passed_over += result.passed_over
         report.suppressed += result.suppressed
         report.unreadable = report.unreadable or result.unreadable
+    places = _Places()
     for one, spot, fault in references.cross_faults(facts, known or references.Known(), choice.settings):
         where: _Where = one.document
         fault.path = spot.path
-        item = _item_at(fault, spot.place, where.source, where.subject, where.index)
+        item = _item_at(fault, places.find(where, spot), where.source, where.subject, where.index)
         if _silenced(item, where.ignores):
             report.suppressed += 1
         else:
@@ -249,10 +251,34 @@ def _keep_facts(
 ) -> None:
     if checked.facts is None:
         return
-    for spot in checked.facts.spots():
-        spot.place = document.place(spot.path, key=spot.key, offset=spot.offset)
-    checked.facts.document = _Where(document.source, document.index, document.text.ignores, subject)
+    if document.source == STDIN_NAME:
+        # stdin cannot be read again
+        for spot in checked.facts.spots():
+            spot.place = document.place(spot.path, key=spot.key, offset=spot.offset)
+    ignores = document.text.ignores
+    checked.facts.document = _Where(document.source, document.index, document.prefix, ignores, subject)
     result.facts.append(checked.facts)
+
+
+class _Places:
+    """Places of findings that come up when all files were seen: the file is read again."""
+
+    def __init__(self) -> None:
+        self._source = ""
+        self._documents: dict[tuple[int, tuple[str | int, ...]], Document] = {}
+
+    def find(self, where: _Where, spot: Spot) -> Place | None:
+        """The place of a spot; None if the file has changed meanwhile."""
+        if spot.place is not None:
+            found: Place = spot.place
+            return found
+        if where.source != self._source:
+            self._source = where.source
+            self._documents = {
+                (one.index, one.prefix): one for one in read_file(where.source) if isinstance(one, Document)
+            }
+        document = self._documents.get((where.index, where.prefix))
+        return document.place(spot.path, key=spot.key, offset=spot.offset) if document is not None else None
 
 
 def _identity(value: Any) -> tuple[str, str, str]:

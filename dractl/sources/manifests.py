@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from dractl.sources.scalars import character_index
 from dractl.sources.yamltext import Path, Repeat
 
 STDIN = "-"
+STDIN_NAME = "<stdin>"
 SUFFIXES = (".yaml", ".yml", ".json")
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 WHOLE_FILE = 1024 * 1024
@@ -228,13 +230,13 @@ def _reason(err: OSError) -> str:
 def read_file(name: str) -> Iterator[Document | Problem]:
     """The objects of one file (or of stdin), and what could not be read of it."""
     if name == STDIN:
-        yield from read_stream(sys.stdin.buffer, "<stdin>")
+        yield from read_stream(sys.stdin.buffer, STDIN_NAME)
         return
     try:
-        if not FilePath(name).is_file() and FilePath(name).exists():
+        if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116 (thousands of files: a Path costs more)
             yield Problem(name, "unreadable", "not a regular file")
             return
-        with FilePath(name).open("rb") as stream:
+        with open(name, "rb") as stream:  # noqa: PTH123
             yield from read_stream(stream, name)
     except OSError as err:
         yield Problem(name, "unreadable", _reason(err))

@@ -460,19 +460,20 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
     if node.id != "mapping" or not isinstance(step, str):
         return None
     for key, value in reversed(node.value):
-        if key.value == "<<" and key.tag == "p":
+        written = key.value
+        if written == step and written != "<<":
+            return key, value
+        if written == "<<" and key.tag == "p":
             for source in value.value if value.id == "sequence" else [value]:
                 merged = _child(source, step)
                 if merged is not None:
                     return merged
-        elif key.id == "scalar" and (key.value == step or _key_text(key) == step):
+        elif key.tag == "p" and plain_scalar(written).__class__ is not str and _key_text(key) == step:
             return key, value
     return None
 
 
 def _key_text(node: Any) -> str:
-    if node.tag != "p":
-        return str(node.value)
     value = plain_scalar(node.value)
     if isinstance(value, bool):
         return "true" if value else "false"

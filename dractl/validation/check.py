@@ -34,8 +34,13 @@ class Checked:
     verdict: str = ACCEPTED
     faults: list[Fault] = field(default_factory=list)
     facts: collected.Facts | None = None
-    stored: Json | None = None
     warnings: list[str] = field(default_factory=list)
+    judgement: server.Judgement | None = None
+
+    @property
+    def stored(self) -> Json | None:
+        """The object as the server stores it, if it accepts it."""
+        return self.judgement.stored if self.judgement is not None and self.judgement.accepted else None
 
 
 def check_object(
@@ -158,7 +163,7 @@ def _judge(checked: Checked, value: Json, settings: Settings, old: Json | None, 
     judgement = server.judge(value, settings, old, repeated)
     checked.faults += judgement.faults
     checked.warnings = judgement.warnings
-    checked.stored = judgement.stored
+    checked.judgement = judgement
     if not judgement.accepted:
         checked.verdict = REJECTED
 

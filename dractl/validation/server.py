@@ -8,11 +8,12 @@ only follows from that is left out or told with its reason.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from dractl.cel.environment import Environment
+from dractl.kube.gates import GATES, NEWEST, Release, enabled, stage
 from dractl.rules import advice
 from dractl.rules import manifests as rules
 from dractl.validation import apiserver
@@ -45,7 +46,12 @@ class Judgement:
     message: str
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    stored: Json | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def stored(self) -> Json | None:
+        """The stored form of an accepted object."""
+        return self.verdict.stored if self.verdict is not None else None
 
 
 def known_to_server(value: Json) -> bool:
@@ -68,8 +74,7 @@ def judge(
     verdict = _ask(value, settings, old, request, strict=True)
     if verdict.accepted:
         faults = [_dropped(path, gate, settings) for path, gate in verdict.dropped]
-        stored = verdict.stored if old is None else None
-        return Judgement(True, verdict.code, "", faults, verdict.warnings, stored)
+        return Judgement(True, verdict.code, "", faults, verdict.warnings, verdict)
     judgement = Judgement(False, verdict.code, verdict.message or "", warnings=verdict.warnings)
     if verdict.code == apiserver.BAD_REQUEST:
         judgement.faults = _decoding_faults(value, verdict, settings, old, request)
@@ -303,8 +308,6 @@ def _dropped(path: Path, gate: str, settings: Settings) -> Fault:
 
 def _gate_state(gate: str, settings: Settings) -> str:
     """``alpha and off by default in 1.34 and 1.35, on by default from 1.36``."""
-    from dractl.kube.gates import GATES, NEWEST, stage
-
     version = settings.version
     now = stage(gate, settings.release)
     if now is None:
@@ -323,8 +326,6 @@ def _gate_state(gate: str, settings: Settings) -> str:
 
 
 def _gate_hint(gate: str) -> str:
-    from dractl.kube.gates import GATES, NEWEST, stage
-
     since = next(
         (
             f"1.{minor}"
@@ -367,16 +368,15 @@ def _without_repeats(faults: list[Fault]) -> list[Fault]:
 
 def environment_of(settings: Settings, stored: bool = False) -> Environment:
     """The CEL environment of the server for new expressions (or for stored ones, as the scheduler has it)."""
-    gates = _gate_values(settings.release, tuple(sorted(settings.gates.items())))
+    return _environment(settings.release, tuple(sorted(settings.gates.items())), stored)
+
+
+@lru_cache(maxsize=64)
+def _environment(release: Release, gates: tuple[tuple[str, bool], ...], stored: bool) -> Environment:
+    values = enabled(release, dict(gates))
     return Environment(
-        settings.release,
-        consumable_capacity=gates.get("DRAConsumableCapacity", False),
-        list_attributes=gates.get("DRAListTypeAttributes", False),
+        release,
+        consumable_capacity=values.get("DRAConsumableCapacity", False),
+        list_attributes=values.get("DRAListTypeAttributes", False),
         stored=stored,
     )
-
-
-def _gate_values(release: tuple[int, int], settings: tuple[tuple[str, bool], ...]) -> Mapping[str, bool]:
-    from dractl.kube.gates import enabled
-
-    return enabled(release, dict(settings))

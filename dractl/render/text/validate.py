@@ -17,9 +17,9 @@ _SERVER_LIMIT = 400
 def render_validation(report: ValidationReport, terminal: Terminal = PLAIN) -> str:
     """The whole report."""
     rows: list[str] = []
+    last = {(item.file, item.document, item.note): number for number, item in enumerate(report.items)}
     for number, item in enumerate(report.items):
-        following = report.items[number + 1] if number + 1 < len(report.items) else None
-        rows += _item(item, following, terminal)
+        rows += _item(item, last[item.file, item.document, item.note] == number, terminal)
         rows.append("")
     for one in report.objects:
         if one.defaults:
@@ -42,7 +42,7 @@ def _colour(severity: Severity, text: str, terminal: Terminal) -> str:
     return paint[severity](text)
 
 
-def _item(item: Item, following: Item | None, terminal: Terminal) -> Iterator[str]:
+def _item(item: Item, with_note: bool, terminal: Terminal) -> Iterator[str]:
     found = item.finding
     where = str(found.location) if found.location else ""
     word = _colour(found.severity, f"{_WORDS[found.severity]} {found.code}", terminal)
@@ -55,7 +55,7 @@ def _item(item: Item, following: Item | None, terminal: Terminal) -> Iterator[st
         yield _margin(terminal) + f"see also line {', '.join(map(str, item.also))}"
     if item.server:
         yield from _wrapped(_short(item.server), terminal, _margin(terminal) + "API server: ", _margin(terminal) + "  ")
-    if item.note and not (following is not None and following.note == item.note):
+    if item.note and with_note:
         yield from _wrapped(item.note, terminal, _margin(terminal), _margin(terminal) + "  ")
     after = str(found.evidence.get("after", ""))
     if found.hint:
