@@ -11,21 +11,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from dractl.cel.ast import Uint
 from dractl.cel.environment import Environment
 from dractl.cel.values import (
     CelMap,
     Cidr,
+    Duration,
     EvalError,
     IpAddress,
     NamedFormat,
     Optional,
-    Quantity,
-    Semver,
     Stopped,
+    Timestamp,
     Url,
     Value,
+    go_type,
     size_of,
 )
+from dractl.kube.quantity import Quantity
+from dractl.kube.semver import Semver
 
 LIMIT = 1_000_000
 """Kubernetes' limit for a selector (resource.CELSelectorExpressionMaxCost)."""
@@ -201,20 +205,32 @@ def _sets(factor: int) -> Charge:
 
 
 def _allocating(factor: float, size: int) -> int:
-    return int(float(size) * factor) + 1 + LIST_COST
+    return (_to_uint64(float(size) * factor) + 1 + LIST_COST) % 2**64
+
+
+def _to_uint64(number: float) -> int:
+    """A double as Go's ``uint64()`` converts it on amd64: a negative one wraps around."""
+    return int(number) % 2**64 if -(2.0**63) < number < 2.0**64 else 2**63
 
 
 def _new_list(args: Sequence[Value], result: Value) -> int:
     return _allocating(1, _size(result))
 
 
-def _flatten(args: Sequence[Value], result: Value) -> int:
-    depth = 1.0
-    if len(args) == 2:
-        if args[1].__class__ is not int:
-            raise _assertion(args[1], "types.Int")
-        depth = float(args[1])
-    return _allocating(depth, _size(args[0]))
+def _flatten(negative: float | None) -> Charge:
+    """The charge for flatten; a negative depth counts as ``negative``, or as it is."""
+
+    def charge(args: Sequence[Value], result: Value) -> int:
+        depth = 1.0
+        if len(args) == 2:
+            if args[1].__class__ is not int:
+                raise _assertion(args[1], "types.Int")
+            depth = float(args[1])
+            if depth < 0 and negative is not None:
+                depth = negative
+        return _allocating(depth, _size(args[0]))
+
+    return charge
 
 
 def _compare_all(position: int) -> Charge:
@@ -231,8 +247,6 @@ def _compare_all(position: int) -> Charge:
 
 
 def _go_name(value: Value) -> str:
-    from dractl.cel.values import go_type
-
     return "*types.Err" if isinstance(value, EvalError) else go_type(value)
 
 
@@ -241,7 +255,13 @@ def _assertion(value: Value, wanted: str) -> Stopped:
 
 
 def _not_a_list(value: Value) -> Stopped:
-    return Stopped(f"internal error: interface conversion: {_go_name(value)} is not traits.Lister: missing method Add")
+    method = "Contains" if value.__class__ in _ADDERS else "Add"
+    return Stopped(
+        f"internal error: interface conversion: {_go_name(value)} is not traits.Lister: missing method {method}"
+    )
+
+
+_ADDERS = frozenset((bytes, float, int, str, Duration, Timestamp, Uint))
 
 
 _COMPARABLE = (
@@ -281,8 +301,8 @@ _TRACKED: dict[str, Charge] = {
 }
 _TRACKED_LISTS: dict[str, Charge] = {
     "list_slice": _new_list,
-    "list_flatten": _flatten,
-    "list_flatten_int": _flatten,
+    "list_flatten": _flatten(None),
+    "list_flatten_int": _flatten(None),
     "lists_range": _new_list,
     "list_reverse": _new_list,
     "list_distinct": _compare_all(0),
@@ -295,7 +315,7 @@ def charge_of(env: Environment, function: str, overload: str) -> Charge:
     """What a call costs, given its arguments and its result (which may be errors)."""
     tracked = _TRACKED.get(overload) or (_TRACKED_LISTS.get(overload) if env.release >= (1, 34) else None)
     if tracked is not None:
-        return tracked
+        return _flatten(1.0) if env.cel_go >= (0, 29) and function == "flatten" else tracked
     plain = _cel_charge(env, overload)
     if function == "_==_":
         return lambda args, result: 1 if isinstance(args[0], _UNIT_EQUALITY) else plain(args, result)
@@ -344,6 +364,10 @@ class Tracker:
         self._values: list[Value] = []
         # how often each id is on the stack, so that a search for one that is not ends at once
         self._present: dict[int, int] = {}
+
+    def add(self, cost: int) -> None:
+        """Add to the cost, which is a uint64: it wraps around."""
+        self.cost = (self.cost + cost) % 2**64
 
     def push(self, step: int, value: Value) -> None:
         """Put the value of a step on the stack, and stop if the cost is above the limit."""

@@ -11,26 +11,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dractl.cel import guard, plan
+from dractl.cel import plan
+from dractl.cel.compare import equal
 from dractl.cel.cost_runtime import LIST_COST, MAP_COST, MESSAGE_COST, Tracker, charge_of
 from dractl.cel.device import DeviceScope
 from dractl.cel.environment import Environment
-from dractl.cel.folds import Run, UNSET, fold
+from dractl.cel.folds import UNSET, Run, fold
 from dractl.cel.gotext import go_value
 from dractl.cel.library.messages import make_message
 from dractl.cel.library.registry import PlanError
-from dractl.cel.paths import ABSENT, check_key, find, get, keep, through_go
+from dractl.cel.paths import keep, through_go
 from dractl.cel.shortcuts import comparison, device_path, equality
-from dractl.cel.values import (
-    NO_OVERLOAD,
-    OPTIONAL_NONE,
-    CelMap,
-    EvalError,
-    Optional,
-    Value,
-    encode_key,
-    equal,
+from dractl.cel.steps import (
+    Getter,
+    accumulator,
+    bare,
+    chosen,
+    computed_step,
+    constant_step,
+    counted_step,
+    followed,
+    raise_if_error,
+    tested,
 )
+from dractl.cel.values import NO_OVERLOAD, CelMap, EvalError, Optional, Value, encode_key
 
 Env = list[Any]
 Closure = Callable[[Env], Value]
@@ -44,20 +48,20 @@ class Program:
         self.slots = made.slots
         self.depth = made.depth
         self._env = env
-        self._plan = made
+        self.root = made.root
         self._plain: Closure | None = None
         self._counting: Closure | None = None
 
     def plain(self) -> Closure:
         """The closure that does not count the cost."""
         if self._plain is None:
-            self._plain = Emitter(self._env, counting=False).emit(self._plan.root)
+            self._plain = Emitter(self._env, counting=False).emit(self.root)
         return self._plain
 
     def counting(self) -> Closure:
         """The closure that counts the cost and stops at the limit."""
         if self._counting is None:
-            self._counting = Emitter(self._env, counting=True).emit(self._plan.root)
+            self._counting = Emitter(self._env, counting=True).emit(self.root)
         return self._counting
 
     def environment(self, scope: DeviceScope, run: Run) -> Env:
@@ -99,7 +103,7 @@ class Emitter:
         elif isinstance(step, plan.MessageStep):
             closure = self._message(step)
         elif isinstance(step, plan.OrElse):
-            closure = _or_else(self.emit(step.left), self.emit(step.right), step.unwrap)
+            closure = _or_else(self.emit(step.left), self.emit(step.right), step.unwrap, self.env.cel_go >= (0, 29))
         elif isinstance(step, plan.Fold):
             closure = fold(self, step)
         else:
@@ -140,12 +144,12 @@ class Emitter:
 
     def _path(self, step: plan.Path) -> Closure:
         resolve = self.source(step.source)
-        return resolve if step.test_id is None else _tested(resolve)
+        return resolve if step.test_id is None else tested(resolve)
 
     def source(self, source: plan.Source) -> Closure:
         """The closure that follows a path."""
         if isinstance(source, plan.Choice):
-            return _chosen(self.emit(source.condition), self.source(source.then), self.source(source.otherwise))
+            return chosen(self.emit(source.condition), self.source(source.then), self.source(source.otherwise))
         if isinstance(source, plan.Computed):
             return self._qualified(self.emit(source.operand), source.qualifiers)
         if source.slot == plan.DEVICE_SLOT:
@@ -164,23 +168,23 @@ class Emitter:
         first_value = self.lazy.get(slot)
         if first_value is None:
             return lambda env: env[slot]
-        return _accumulator(slot, first_value)
+        return accumulator(slot, first_value)
 
     def _qualified(self, base: Closure, qualifiers: Sequence[plan.Qualifier]) -> Closure:
         unwrap = self.unwrap
         if not qualifiers:
-            return _bare(base, unwrap)
+            return bare(base, unwrap)
         steps = [self._qualifier(each) for each in qualifiers]
-        return _followed(base, steps, unwrap)
+        return followed(base, steps, unwrap)
 
     def _qualifier(self, qualifier: plan.Qualifier) -> tuple[bool, Getter, Getter]:
         """Whether a qualifier is optional, and how to follow it: at any cost, and if it is there."""
         if isinstance(qualifier, plan.Constant):
-            follow, present = _constant_step(qualifier.value, qualifier.test)
+            follow, present = constant_step(qualifier.value, qualifier.test)
         else:
-            follow, present = _computed_step(self.source(qualifier.path))
+            follow, present = computed_step(self.source(qualifier.path))
         if self.counting:
-            follow, present = _counted_step(qualifier, follow, present)
+            follow, present = counted_step(qualifier, follow, present)
         return qualifier.optional, follow, present
 
     # --- cost -------------------------------------------------------------------------------------------------------
@@ -212,12 +216,9 @@ class Emitter:
         def observe(tracker: Tracker, value: Value) -> None:
             values = tracker.take(ids)
             if values is not None:
-                tracker.cost += charge(values, value)
+                tracker.add(charge(values, value))
 
         return observe
-
-
-Getter = Callable[[Env, Value], Value]
 
 
 # --- values and errors ----------------------------------------------------------------------------------------------
@@ -233,12 +234,6 @@ def _value(closure: Closure) -> Closure:
             return error
 
     return run
-
-
-def _raise_if_error(value: Value) -> Value:
-    if value.__class__ is EvalError:
-        raise value
-    return value
 
 
 def _constant(value: Value) -> Closure:
@@ -316,10 +311,10 @@ def _logical_pair(first: Closure, second: Closure, ends: bool) -> Closure:
 def _equality(left: Closure, right: Closure, negated: bool) -> Closure:
     def run(env: Env) -> Value:
         first, second = left(env), right(env)
-        _raise_if_error(first)
-        _raise_if_error(second)
+        raise_if_error(first)
+        raise_if_error(second)
         result = equal(first, second)
-        return result is not True if negated else _raise_if_error(result)
+        return result is not True if negated else raise_if_error(result)
 
     return run
 
@@ -338,8 +333,8 @@ def _not_strictly_false(argument: Closure) -> Closure:
 def _eager_pair(first: Closure, second: Closure, function: Callable[..., Value]) -> Closure:
     def run(env: Env) -> Value:
         one, other = first(env), second(env)
-        _raise_if_error(one)
-        _raise_if_error(other)
+        raise_if_error(one)
+        raise_if_error(other)
         return function(one, other)
 
     return run
@@ -378,7 +373,7 @@ def _new_list(elements: Sequence[Closure], optional: frozenset[int]) -> Closure:
                     )
                 if not value.has_value:
                     continue
-                value = _raise_if_error(value.value)
+                value = raise_if_error(value.value)
             items.append(value)
         return items
 
@@ -396,7 +391,7 @@ def _new_map(entries: Sequence[tuple[Closure, Closure, bool]]) -> Closure:
                 if not item.has_value:
                     found.pop(encode_key(key), None)
                     continue
-                item = item.value
+                item = raise_if_error(item.value)
             found[encode_key(key)] = (key, item)
         return CelMap(found)
 
@@ -425,133 +420,18 @@ def _new_message(name: str, fields: Sequence[tuple[str, Closure, bool]]) -> Clos
     return run
 
 
-def _or_else(left: Closure, right: Closure, unwrap: bool) -> Closure:
+def _or_else(left: Closure, right: Closure, unwrap: bool, strict: bool) -> Closure:
     def run(env: Env) -> Value:
         value = left(env)
         if value.__class__ is not Optional:
+            if strict:
+                raise EvalError(NO_OVERLOAD)
             return value
         if value.has_value:
-            return _raise_if_error(value.value) if unwrap else value
+            return raise_if_error(value.value) if unwrap else value
         return right(env)
 
     return run
-
-
-# --- paths ----------------------------------------------------------------------------------------------------------
-
-
-def _chosen(condition: Closure, then: Closure, otherwise: Closure) -> Closure:
-    def run(env: Env) -> Value:
-        value = condition(env)
-        if value is True:
-            return then(env)
-        if value is False:
-            return otherwise(env)
-        raise EvalError(NO_OVERLOAD)
-
-    return run
-
-
-def _tested(resolve: Closure) -> Closure:
-    def run(env: Env) -> Value:
-        value = resolve(env)
-        return value.has_value if value.__class__ is Optional else value
-
-    return run
-
-
-def _accumulator(slot: int, first_value: Closure) -> Closure:
-    def run(env: Env) -> Value:
-        value = env[slot]
-        if value is UNSET:
-            value = first_value(env)
-        if value.__class__ is EvalError:
-            raise EvalError(value.text, value.missing)
-        return value
-
-    return run
-
-
-def _bare(base: Closure, unwrap: Callable[[Value], Value]) -> Closure:
-    def run(env: Env) -> Value:
-        value = base(env)
-        if value.__class__ is Optional and value.has_value:
-            return Optional(unwrap(value.value))
-        return value
-
-    return run
-
-
-def _followed(
-    base: Closure, steps: Sequence[tuple[bool, Getter, Getter]], unwrap: Callable[[Value], Value]
-) -> Closure:
-    def run(env: Env) -> Value:
-        value = base(env)
-        optional = False
-        if value.__class__ is Optional:
-            if not value.has_value:
-                return value
-            value = unwrap(value.value)
-            optional = True
-        for starts_optional, follow, present in steps:
-            if optional or starts_optional:
-                optional = True
-                value = present(env, value)
-                if value is ABSENT:
-                    return OPTIONAL_NONE
-            else:
-                value = follow(env, value)
-        return Optional(value) if optional else value
-
-    return run
-
-
-def _constant_step(key: Value, test: bool) -> tuple[Getter, Getter]:
-    def present(env: Env, target: Value) -> Value:
-        return find(target, key)
-
-    if test:
-        return (lambda env, target: find(target, key) is not ABSENT), present
-    return (lambda env, target: get(target, key)), present
-
-
-def _computed_step(key_of: Closure) -> tuple[Getter, Getter]:
-    def follow(env: Env, target: Value) -> Value:
-        return get(target, check_key(key_of(env)))
-
-    def present(env: Env, target: Value) -> Value:
-        return find(target, check_key(key_of(env)))
-
-    return follow, present
-
-
-def _counted_step(qualifier: plan.Qualifier, follow: Getter, present: Getter) -> tuple[Getter, Getter]:
-    step = qualifier.id
-    drops = isinstance(qualifier, plan.Dynamic) and not qualifier.by_path
-
-    def count(env: Env, value: Value) -> None:
-        tracker: Tracker = env[-1].tracker
-        if drops:
-            tracker.drop(step)
-        tracker.cost += 1
-        tracker.push(step, value)
-
-    def counted_follow(env: Env, target: Value) -> Value:
-        try:
-            value = follow(env, target)
-        except EvalError as error:
-            count(env, error)
-            raise
-        count(env, value)
-        return value
-
-    def counted_present(env: Env, target: Value) -> Value:
-        value = present(env, target)
-        if value is not ABSENT:
-            count(env, value)
-        return value
-
-    return counted_follow, counted_present
 
 
 # --- cost -----------------------------------------------------------------------------------------------------------
@@ -603,6 +483,3 @@ def _maker_observer(cost: int, steps: Sequence[int]) -> Observer:
         tracker.cost += cost
 
     return observe
-
-
-__all__ = ["Emitter", "Program", "Run", "guard"]

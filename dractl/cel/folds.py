@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Env = list[Any]
 Closure = Callable[[Env], Value]
+Order = Callable[[list[tuple[Value, Value]]], list[tuple[Value, Value]]]
 
 
 class _Unset:
@@ -32,11 +33,13 @@ UNSET = _Unset()
 class Run:
     """What one evaluation keeps count of."""
 
-    __slots__ = ("steps", "tracker")
+    __slots__ = ("order", "steps", "tracker")
 
-    def __init__(self, tracker: Tracker | None = None) -> None:
+    def __init__(self, tracker: Tracker | None = None, order: Order | None = None) -> None:
         self.tracker = tracker
         self.steps = guard.MAX_STEPS
+        self.order = order
+        """How the entries of a map are ordered; by default as they were put in. Kubernetes' order is random."""
 
     def step(self) -> None:
         """Count one turn of a fold."""
@@ -48,7 +51,7 @@ class Run:
 def fold(emitter: Emitter, step: plan.Fold) -> Closure:
     """The closure of a comprehension."""
     accumulator, mutable, first, second = step.accumulator, step.mutable, step.first, step.second
-    emitter.lazy[accumulator] = _first_value(accumulator, mutable, emitter.emit(step.init))
+    emitter.lazy[accumulator] = first_value(accumulator, mutable, emitter.emit(step.init))
     range_of = emitter.emit(step.range)
     condition, turn, result = emitter.emit(step.condition), emitter.emit(step.step), emitter.emit(step.result)
     entries = _pairs if second >= 0 else _singles
@@ -57,7 +60,7 @@ def fold(emitter: Emitter, step: plan.Fold) -> Closure:
         env[accumulator] = UNSET
         env[mutable] = False
         items = range_of(env)
-        for key, item in entries(items):
+        for key, item in entries(items, env[-1].order):
             env[first] = key
             if second >= 0:
                 env[second] = item
@@ -84,7 +87,9 @@ def fold(emitter: Emitter, step: plan.Fold) -> Closure:
     return run
 
 
-def _first_value(slot: int, mutable: int, init: Closure) -> Closure:
+def first_value(slot: int, mutable: int, init: Closure) -> Closure:
+    """How an accumulator gets its first value."""
+
     def run(env: Env) -> Value:
         try:
             value = init(env)
@@ -103,18 +108,18 @@ def _first_value(slot: int, mutable: int, init: Closure) -> Closure:
     return run
 
 
-def _singles(items: Value) -> Iterable[tuple[Value, Value]]:
+def _singles(items: Value, order: Order | None) -> Iterable[tuple[Value, Value]]:
     if isinstance(items, list):
         # a list that is changed in place keeps the length it had
         return ((item, None) for item in items[:])
     if isinstance(items, CelMap):
-        return ((key, None) for key in items.keys())
+        return items.items() if order is None else order(items.items())
     raise EvalError(f"got '{go_type(items)}', expected iterable type")
 
 
-def _pairs(items: Value) -> Iterable[tuple[Value, Value]]:
+def _pairs(items: Value, order: Order | None) -> Iterable[tuple[Value, Value]]:
     if isinstance(items, list):
         return enumerate(items[:])
     if isinstance(items, CelMap):
-        return items.items()
+        return items.items() if order is None else order(items.items())
     raise EvalError(f"unsupported comprehension range type: {go_type(items)}")

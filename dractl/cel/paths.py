@@ -18,8 +18,6 @@ from dractl.cel.values import (
     EvalError,
     IpAddress,
     Optional,
-    Quantity,
-    Semver,
     TypeValue,
     Url,
     Value,
@@ -27,6 +25,8 @@ from dractl.cel.values import (
     text_of,
     type_name,
 )
+from dractl.kube.quantity import Quantity
+from dractl.kube.semver import Semver
 
 
 class _Absent:

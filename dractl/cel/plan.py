@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from dractl.cel import ast
 from dractl.cel.ast import Uint
 from dractl.cel.checked import Checked
+from dractl.cel.compare import equal
 from dractl.cel.environment import declarations
-from dractl.cel.library.regex import compile_regex
+from dractl.cel.library.regex import compile_regex, with_constant_pattern
 from dractl.cel.library.registry import PlanError, bind
 from dractl.cel.types import Kind
 from dractl.cel.values import (
@@ -24,10 +25,10 @@ from dractl.cel.values import (
     CelMap,
     EvalError,
     Optional,
+    Stopped,
     TypeValue,
     Value,
     encode_key,
-    equal,
     go_type,
 )
 
@@ -77,9 +78,10 @@ class Call(Step):
 
 @dataclass(slots=True, eq=False)
 class Membership(Step):
-    """``x in [constants]``: the keys under which the constants are found."""
+    """``x in [constants]``: the constants, and the keys under which they are found."""
 
     element: Step
+    items: list[Value]
     keys: frozenset[object]
 
 
@@ -232,9 +234,7 @@ class Plan:
     """How deep the tree is nested."""
 
 
-_CONVERSIONS = frozenset(
-    ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
-)
+_CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"))
 _REGEX_FUNCTIONS = frozenset(("matches", "find", "findAll"))
 _PRIMITIVES = frozenset((bool, float, int, str, Uint))
 
@@ -353,8 +353,10 @@ class _Planner:
         function = node.function
         overloads = self.checked.overloads(node.id)
         overload = overloads[0] if len(overloads) == 1 else ""
-        if len(args) == 2 and function in ("or", "orValue") and overload in (
-            "", "optional_or_optional", "optional_orValue_value"
+        if (
+            len(args) == 2
+            and function in ("or", "orValue")
+            and overload in ("", "optional_or_optional", "optional_orValue_value")
         ):
             return OrElse(node.id, args[0], args[1], unwrap=function == "orValue")
         binding = bind(self.env, function, overloads, len(args))
@@ -378,6 +380,7 @@ class _Planner:
         regex = compile_regex(pattern)
         if regex.error is not None:
             raise PlanError(regex.error)
+        call.run = with_constant_pattern(call.function, regex)
         call.many = True
         return call
 
@@ -390,7 +393,7 @@ class _Planner:
             if item.__class__ not in _PRIMITIVES:
                 return call
             keys.update(_member_keys(item))
-        return Membership(call.id, call.args[0], frozenset(keys))
+        return Membership(call.id, call.args[0], items, frozenset(keys))
 
     def _list(self, node: ast.ListExpr, scope: Scope) -> Step:
         elements = [self.plan(each, scope) for each in node.elements]
@@ -416,7 +419,11 @@ class _Planner:
             if isinstance(key, Const) and isinstance(item, Const) and not optional
         ]
         if len(pairs) == len(entries):
-            return Const(node.id, CelMap.of(pairs))
+            try:
+                return Const(node.id, CelMap.of(pairs))
+            except Stopped as error:
+                # Kubernetes does not even catch this panic
+                raise PlanError(error.text) from None
         return MapStep(node.id, entries)
 
     def _fold(self, node: ast.Comprehension, scope: Scope) -> Step:

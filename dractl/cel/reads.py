@@ -16,7 +16,7 @@ _KINDS = {"attributes": "attribute", "capacity": "capacity"}
 _SCALARS = {"driver": "driver", "allowMultipleAllocations": "multi"}
 
 
-class _Anything(Exception):  # noqa: N818 - ends the search, is no error
+class _Anything(Exception):
     """The expression may read anything."""
 
 
@@ -160,7 +160,9 @@ def _source_parts(source: plan.Source) -> Iterator[plan.Step]:
             yield from _source_parts(qualifier.path)
 
 
-_HEAVY = frozenset(("replace", "join", "format", "lists.range", "findAll", "split", "flatten"))
+_HEAVY = frozenset(("replace", "join", "format", "lists.range", "findAll", "split"))
+# counting the cost of these can itself fail
+_FRAGILE = frozenset(("flatten", "distinct", "sort", "@sortByAssociatedKeys"))
 
 
 def is_light(root: plan.Step) -> bool:
@@ -170,7 +172,10 @@ def is_light(root: plan.Step) -> bool:
         step = queue.pop()
         if isinstance(step, plan.Fold) and not (isinstance(step.range, plan.Const) and step.range.value == []):
             return False
-        if isinstance(step, plan.Call) and step.function in _HEAVY:
+        if isinstance(step, plan.Call) and step.function in _HEAVY | _FRAGILE:
+            return False
+        if isinstance(step, plan.MapStep) and not all(isinstance(key, plan.Const) for key, _, _ in step.entries):
+            # a key that cannot be looked up ends the evaluation, whatever comes before
             return False
         queue += parts(step)
     return True

@@ -17,14 +17,14 @@ from dractl.cel.values import (
     IpAddress,
     NamedFormat,
     Optional,
-    Quantity,
-    Semver,
     Timestamp,
     TypeValue,
     Url,
     Value,
     type_name,
 )
+from dractl.kube.quantity import Quantity
+from dractl.kube.semver import Semver
 
 
 class ResultError(Exception):

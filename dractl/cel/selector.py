@@ -153,7 +153,8 @@ class Selector:
         env = program.environment(DeviceScope(driver, device), Run())
         try:
             value = self._run(program, env, counting=False)
-            return Outcome(value if value.__class__ is bool else to_bool(value), None, lambda: self.cost(driver, device))
+            match = value if value.__class__ is bool else to_bool(value)
+            return Outcome(match, None, lambda: self.cost(driver, device))
         except EvalError as error:
             return Outcome(False, error.text, lambda: self.cost(driver, device), error.missing)
         except (Stopped, ResultError) as error:

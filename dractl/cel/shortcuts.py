@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dractl.cel import plan
+from dractl.cel.compare import equal
 from dractl.cel.device import SCALARS, attribute_value, missing
-from dractl.cel.values import OPTIONAL_NONE, EvalError, Optional, Value, equal
+from dractl.cel.values import OPTIONAL_NONE, EvalError, Optional, Value
 
 Env = list[Any]
 Closure = Callable[[Env], Value]
@@ -105,7 +106,7 @@ def equality(left: Closure, right: Closure, left_step: plan.Step, right_step: pl
         if negated:
             return result is not True
         if result.__class__ is EvalError:
-            raise result  # type: ignore[misc]
+            raise result
         return result
 
     return run
@@ -120,7 +121,7 @@ def _equals_text(left: Closure, text: str, negated: bool) -> Closure:
         if negated:
             return result is not True
         if result.__class__ is EvalError:
-            raise result  # type: ignore[misc]
+            raise result
         return result
 
     return run

@@ -1,8 +1,8 @@
 """Run dractl's own code over recorded cases and count the matches.
 
-``python tests/conformance/run.py KIND FILE [--show N] [--only ID] [--profile 1.36]`` prints up to N mismatches (expected
-against got), then one line per figure: ``cel: outcome 612 of 612``. The exit code is 0 only if all figures are full.
-Kinds: allocator, cel, cel-spec, validation. Each kind is a module beside this file with
+``python tests/conformance/run.py KIND FILE [--show N] [--only ID] [--profile 1.36]`` prints up to N mismatches
+(expected against got), then one line per figure: ``cel: outcome 612 of 612``. The exit code is 0 only if all figures
+are full. Kinds: allocator, cel, cel-spec, validation. Each kind is a module beside this file with
 ``run(cases_path, show, only, profile) -> list[Figure]``. Files are plain or gzip.
 """
 

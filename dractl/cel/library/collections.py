@@ -13,10 +13,10 @@ from functools import cmp_to_key
 
 from dractl.cel import guard
 from dractl.cel.ast import Uint
+from dractl.cel.compare import COMPARABLE, compare, equal, is_zero
 from dractl.cel.gotext import go_value
 from dractl.cel.library.standard import add, contains_element
 from dractl.cel.values import (
-    COMPARABLE,
     NO_OVERLOAD,
     OPTIONAL_NONE,
     CelMap,
@@ -25,10 +25,7 @@ from dractl.cel.values import (
     MutableMap,
     Optional,
     Value,
-    compare,
     encode_key,
-    equal,
-    is_zero,
     type_name,
 )
 
@@ -67,18 +64,22 @@ def slice_list(items: Items, start: int, end: int) -> Items:
     return items[start:end]
 
 
-def flatten(items: Value, depth: Value = 1) -> Items:
+def flatten(items: Value) -> Items:
+    if not isinstance(items, list):
+        raise EvalError(f"no such overload: {type_name(items)}.flatten()")
+    found: Items = []
+    _flatten_into(found, items, 1)
+    return found
+
+
+def flatten_deep(items: Value, depth: Value) -> Items:
     if not isinstance(items, list) or depth.__class__ is not int:
-        raise EvalError(f"no such overload: {type_name(items)}.flatten({_depth_type(depth)})")
+        raise EvalError(f"no such overload: {type_name(items)}.flatten({type_name(depth)})")
     if depth < 0:
         raise EvalError("level must be non-negative")
     found: Items = []
     _flatten_into(found, items, depth)
     return found
-
-
-def _depth_type(depth: Value) -> str:
-    return "" if depth == 1 else type_name(depth)
 
 
 def _flatten_into(found: Items, items: Items, depth: int) -> None:
@@ -107,8 +108,13 @@ def sort_by_keys(items: Items, keys: Items) -> Items:
         raise EvalError("list elements must be comparable")
     if any(key.__class__ is not first for key in keys):
         raise EvalError("list elements must have the same type")
-    order = sorted(range(len(items)), key=cmp_to_key(lambda i, j: _order(keys[i], keys[j])))
-    return [items[index] for index in order]
+    pairs = list(zip(keys, items, strict=True))
+    pairs.sort(key=cmp_to_key(_order_of_pairs))
+    return [item for _, item in pairs]
+
+
+def _order_of_pairs(one: tuple[Value, Value], other: tuple[Value, Value]) -> int:
+    return _order(one[0], other[0])
 
 
 def _order(left: Value, right: Value) -> int:
@@ -141,7 +147,7 @@ def distinct(items: Items) -> Items:
     seen: set[object] = set()
     for item in items:
         # a key tells most elements apart at once; only the others are compared one by one
-        key = encode_key(item) if item.__class__ in (str, bool, bytes) else None
+        key = encode_key(item) if item.__class__ in (str, bool) else None
         if key is not None:
             if key not in seen:
                 seen.add(key)
@@ -235,6 +241,8 @@ def optional_none() -> Optional:
 def optional_value(value: Optional) -> Value:
     if not value.has_value:
         raise EvalError("optional.none() dereference")
+    if value.value.__class__ is EvalError:
+        raise value.value
     return value.value
 
 
@@ -288,7 +296,7 @@ OVERLOADS: dict[str, Callable[..., Value]] = {
     "list_sets_intersects_list": sets_intersects,
     "list_slice": slice_list,
     "list_flatten": flatten,
-    "list_flatten_int": flatten,
+    "list_flatten_int": flatten_deep,
     "lists_range": make_range,
     "list_reverse": reverse_list,
     "list_distinct": distinct,

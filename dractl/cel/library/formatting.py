@@ -27,6 +27,7 @@ from dractl.cel.values import (
 
 DEFAULT_PRECISION = 6
 _MAX_PRECISION = 1000
+_BAD_PRECISION = "could not parse formatting clause: error while parsing precision"
 
 STRING_ONLY = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
@@ -86,15 +87,13 @@ def _parse_clause(text: str, place: int) -> tuple[Clause, int]:
         while end < len(text) and text[end] in "0123456789":
             end += 1
         if end >= len(text):
-            raise FormatError(
-                "could not parse formatting clause: error while parsing precision: could not find end of precision specifier"
-            )
+            raise FormatError(f"{_BAD_PRECISION}: could not find end of precision specifier")
         digits = text[place + 1 : end]
         if not digits or int(digits) > 2**63 - 1:
             why = "invalid syntax" if not digits else "value out of range"
             raise FormatError(
-                "could not parse formatting clause: error while parsing precision: error while converting precision to "
-                f'integer: strconv.Atoi: parsing "{digits}": {why}'
+                f"{_BAD_PRECISION}: error while converting precision to integer: "
+                f'strconv.Atoi: parsing "{digits}": {why}'
             )
         precision = int(digits)
         place = end

@@ -114,8 +114,9 @@ def as_approximate_float(value: Quantity) -> float:
         base = float("inf") if form.unscaled > 0 else float("-inf")
     if form.exponent == 0:
         return base
-    power = float(f"1e{form.exponent}") if -323 <= form.exponent <= 308 else (0.0 if form.exponent < 0 else float("inf"))
-    return base * power
+    if -323 <= form.exponent <= 308:
+        return base * float(f"1e{form.exponent}")
+    return base * (0.0 if form.exponent < 0 else float("inf"))
 
 
 def compare_quantities(left: Quantity, right: Quantity) -> int:
@@ -197,9 +198,7 @@ def _check_pre_release(identifier: str) -> None:
         raise VersionError("Prerelease is empty")
     if identifier.isascii() and identifier.isdigit():
         if len(identifier) > 1 and identifier[0] == "0":
-            raise VersionError(
-                f"Numeric PreRelease version must not contain leading zeroes {go_quote(identifier)}"
-            )
+            raise VersionError(f"Numeric PreRelease version must not contain leading zeroes {go_quote(identifier)}")
         _uint64(identifier)
     elif not _IDENTIFIER.fullmatch(identifier):
         raise VersionError(f"Invalid character(s) found in prerelease {go_quote(identifier)}")

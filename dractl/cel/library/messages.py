@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dractl.cel.ast import Uint
+from dractl.cel.gotext import go_quote
 from dractl.cel.values import (
     CelMap,
     Duration,
@@ -66,7 +67,8 @@ def _wrapper(name: str, fields: dict[str, Value]) -> Value:
     if value is None:
         return zero
     if value.__class__ is not zero.__class__:
-        raise _field_error(name, "value", f"unsupported type conversion from '{type_name(value)}' to {_GO_NATIVE[name]}")
+        why = f"unsupported type conversion from '{type_name(value)}' to {_GO_NATIVE[name]}"
+        raise _field_error(name, "value", why)
     if name.endswith("Int32Value") and value.__class__ is int and not -(2**31) <= value < 2**31:
         raise _field_error(name, "value", "integer overflow")
     if name.endswith("UInt32Value") and value.value >= 2**32:
@@ -120,7 +122,24 @@ def to_json(value: Value) -> Value:
     raise EvalError(f"type conversion error from '{type_name(value)}' to 'google.protobuf.Value'")
 
 
+def _any(name: str, fields: dict[str, Value]) -> Value:
+    """A google.protobuf.Any cannot be written in an expression: what it holds is not known."""
+    shown = []
+    if fields.get("type_url"):
+        shown.append(f"type_url:{go_quote(fields['type_url'])}")
+    if fields.get("value"):
+        shown.append(f'value:"{_escaped(fields["value"])}"')
+    raise EvalError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(shown)}")
+
+
+def _escaped(data: bytes) -> str:
+    """Bytes as protobuf's text format writes them."""
+    special = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 92: "\\\\"}
+    return "".join(special.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}") for byte in data)
+
+
 _MAKERS: dict[str, Callable[[str, dict[str, Value]], Value]] = {
+    "google.protobuf.Any": _any,
     "google.protobuf.Duration": _duration,
     "google.protobuf.Timestamp": _timestamp,
     "google.protobuf.Value": _value,

@@ -45,7 +45,7 @@ def _too_long(limit: int) -> str:
 
 
 def _rule(rule: str, pattern: str, *examples: str) -> str:
-    shown = "or ".join(f"'{example}', " for example in examples)
+    shown = " or ".join(f"'{example}', " for example in examples)
     return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
@@ -83,9 +83,7 @@ def qualified_name(text: str) -> list[str]:
     parts = text.split("/")
     name = _rule(_KEY_RULE, _KEY, "MyName", "my.name", "123-abc")
     if len(parts) > 2:
-        return [
-            f"a valid label key {name} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return [f"a valid label key {name} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     faults: list[str] = []
     if len(parts) == 2:
         if not parts[0]:

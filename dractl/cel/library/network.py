@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 from dractl.cel.gotext import go_quote
-from dractl.cel.values import Cidr, EvalError, IpAddress, Value, text_of
+from dractl.cel.values import NO_OVERLOAD, Cidr, EvalError, IpAddress, Value, text_of
 
 Address = IPv4Address | IPv6Address
 _HEX = "0123456789abcdefABCDEF"
@@ -202,18 +202,14 @@ def ip_is_global_unicast(value: IpAddress) -> bool:
     if value.address.version == 4 and int(value.address) in (0, 0xFFFFFFFF):
         return False
     return not (
-        ip_is_unspecified(value)
-        or ip_is_loopback(value)
-        or ip_is_multicast(value)
-        or ip_is_link_local_unicast(value)
+        ip_is_unspecified(value) or ip_is_loopback(value) or ip_is_multicast(value) or ip_is_link_local_unicast(value)
     )
 
 
 def _parse_cidr(text: str) -> Cidr:
     def bad(message: str) -> EvalError:
         return EvalError(
-            "network address parse error during conversion from string: "
-            f"netip.ParsePrefix({go_quote(text)}): {message}"
+            f"network address parse error during conversion from string: netip.ParsePrefix({go_quote(text)}): {message}"
         )
 
     head, slash, bits = text.rpartition("/")
@@ -255,7 +251,12 @@ def cidr_contains_ip(cidr: Cidr, other: IpAddress) -> bool:
 
 
 def cidr_contains_ip_string(cidr: Cidr, text: str) -> bool:
-    return _contains(cidr, _parse_ip(text))
+    try:
+        address = _parse_ip(text)
+    except EvalError:
+        # Kubernetes loses the parser's message here
+        raise EvalError(NO_OVERLOAD) from None
+    return _contains(cidr, address)
 
 
 def cidr_contains_cidr(cidr: Cidr, other: Cidr) -> bool:

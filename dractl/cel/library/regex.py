@@ -1,17 +1,18 @@
 """Regular expressions as Go's ``regexp`` package knows them: ``matches``, ``find`` and ``findAll``.
 
-RE2 does the work (Python's own ``re`` differs in syntax and backtracks). Go's syntax is RE2's but for ``\\C``; the texts
-of syntax errors are put into Go's words. Declarations: ``decl_kubernetes.REGEX``.
+RE2 does the work (Python's own ``re`` differs in syntax and backtracks). Go's syntax is RE2's but for ``\\C``; the
+texts of syntax errors are put into Go's words. Declarations: ``decl_kubernetes.REGEX``.
 Source: Go ``regexp/syntax``; ``k8s.io/apiserver/pkg/cel/library/regex.go``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from dractl.cel.values import EvalError, Value
+from dractl.cel.values import NO_OVERLOAD, EvalError, TypeValue, Value
 
 _GO_WORDS = {
     "invalid escape sequence": "invalid escape sequence",
@@ -67,8 +68,7 @@ class Regex:
                 found.append(_text(data[start:end]))
             last_end = end
             place = end if end > place else place + _width(data, place)
-            if start > place:
-                place = start
+            place = max(place, start)
         return found
 
 
@@ -103,7 +103,8 @@ def compile_regex(pattern: str) -> Regex:
         return Regex(re2.compile(_bytes(pattern), options), None)
     except re2.error as fault:
         message = fault.args[0]
-        return Regex(None, _go_error(message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)))
+        text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        return Regex(None, _go_error(text))
 
 
 def _beyond_go(pattern: str) -> str | None:
@@ -165,7 +166,31 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return _compiled(pattern).find_all(text, limit)
 
 
-OVERLOADS = {
+def with_constant_pattern(function: str, regex: Regex) -> Callable[..., Value]:
+    """``matches``, ``find`` or ``findAll`` with a pattern that was compiled beforehand: no other type check is made."""
+
+    def checked(text: Value) -> str:
+        if text.__class__ is str:
+            return str(text)
+        if text.__class__ is TypeValue:
+            return str(text.name)
+        raise EvalError(NO_OVERLOAD)
+
+    if function == "matches":
+        return lambda text, pattern: _search(regex, checked(text))
+    if function == "find":
+        return lambda text, pattern: regex.find(checked(text))
+
+    def find_some(text: Value, pattern: Value, limit: Value = -1) -> list[str]:
+        whole = checked(text)
+        if limit.__class__ is not int:
+            raise EvalError(NO_OVERLOAD)
+        return regex.find_all(whole, limit)
+
+    return find_some
+
+
+OVERLOADS: dict[str, Callable[..., Value]] = {
     "string_find_string": find,
     "string_find_all_string": find_all,
     "string_find_all_string_int": find_all,

@@ -48,6 +48,8 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
     **kubernetes.OVERLOADS,
 }
 
+_SINCE_137: dict[str, Implementation] = {**strings.SINCE_137, **collections.SINCE_137}
+
 SINGLETONS: dict[str, tuple[Implementation, frozenset[type] | None]] = {
     **standard.SINGLETONS,
     "sort": (collections.sort_list, standard.LISTS),
@@ -70,7 +72,7 @@ class Binding:
 
 
 class PlanError(Exception):
-    """The expression cannot be made into a program; the message is Kubernetes', after "program instantiation failed"."""
+    """There is no program for the expression; the message is Kubernetes', after "program instantiation failed"."""
 
 
 def no_such_overload(function: str, arguments: tuple[Value, ...]) -> EvalError:
@@ -124,15 +126,13 @@ class _Candidate:
             return False
         if not self.guarded:
             return True
-        return all(
-            check is None or check(argument) for check, argument in zip(self.predicates, arguments, strict=True)
-        )
+        return all(check is None or check(argument) for check, argument in zip(self.predicates, arguments, strict=True))
 
 
 @lru_cache(maxsize=4096)
 def _candidates(env: Environment, function: str) -> tuple[_Candidate, ...]:
     declared = declarations(env).functions.get(function)
-    changed = collections.SINCE_137 if env.cel_go >= (0, 29) else {}
+    changed = _SINCE_137 if env.cel_go >= (0, 29) else {}
     return tuple(
         _Candidate(
             overload,

@@ -15,10 +15,10 @@ from typing import Any
 
 from dractl.cel import times
 from dractl.cel.ast import Uint
+from dractl.cel.compare import COMPARABLE, compare, equal
 from dractl.cel.gotext import SECOND, civil, duration_text, go_float, timestamp_text
 from dractl.cel.library.regex import search
 from dractl.cel.values import (
-    COMPARABLE,
     MAX_INT,
     MAX_UINT,
     MIN_INT,
@@ -30,8 +30,6 @@ from dractl.cel.values import (
     Timestamp,
     TypeValue,
     Value,
-    compare,
-    equal,
     is_map,
     type_name,
 )

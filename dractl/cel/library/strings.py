@@ -5,12 +5,14 @@ Declarations: ``decl_extensions.STRINGS``. Source: cel-go ``ext/strings.go``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dractl.cel import guard
 from dractl.cel.gotext import go_value
 from dractl.cel.library.formatting import format_string
 from dractl.cel.values import EvalError, Value
 
-_SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACES = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 
 def _out_of_range(index: int) -> EvalError:
@@ -47,6 +49,20 @@ def last_index_from(text: str, part: str, offset: int) -> int:
     if offset >= len(text):
         return -1
     return text.rfind(part, 0, offset + len(part))
+
+
+def index_from_strict(text: str, part: str, offset: int) -> int:
+    """``indexOf`` with an offset since 1.37: the offset is checked for an empty part as well."""
+    if offset < 0:
+        raise _out_of_range(offset)
+    return index_of(text, part, offset) if part else min(offset, len(text))
+
+
+def last_index_from_strict(text: str, part: str, offset: int) -> int:
+    """``lastIndexOf`` with an offset since 1.37."""
+    if offset < 0:
+        raise _out_of_range(offset)
+    return last_index_from(text, part, offset) if part else min(offset, len(text))
 
 
 def lower_ascii(text: str) -> str:
@@ -120,7 +136,12 @@ def quote(text: str) -> str:
     return f'"{text.translate(_QUOTED)}"'
 
 
-OVERLOADS = {
+SINCE_137: dict[str, Callable[..., Value]] = {
+    "string_index_of_string_int": index_from_strict,
+    "string_last_index_of_string_int": last_index_from_strict,
+}
+
+OVERLOADS: dict[str, Callable[..., Value]] = {
     "string_char_at_int": char_at,
     "string_index_of_string": index_of,
     "string_index_of_string_int": index_of,
