@@ -70,6 +70,18 @@ def root_command() -> Any:
         debug: Annotated[
             bool, typer.Option("--debug", help="Show a traceback with errors; may stand anywhere.")
         ] = False,
+        as_user: Annotated[
+            str | None, typer.Option("--as", metavar="USER", help="Ask the cluster as this user; may stand anywhere.")
+        ] = None,
+        as_group: Annotated[
+            list[str] | None, typer.Option("--as-group", metavar="GROUP", help="And as this group (repeatable).")
+        ] = None,
+        request_timeout: Annotated[
+            str | None,
+            typer.Option(
+                "--request-timeout", metavar="TIME", help="Longest wait for one answer of a cluster (60s; 0: no limit)."
+            ),
+        ] = None,
     ) -> None:
         """Explain, validate and discover Kubernetes Dynamic Resource Allocation (DRA).
 
@@ -90,6 +102,7 @@ def run(arguments: Sequence[str], program: str = "dractl") -> int:
     arguments, debug = _without_debug(arguments)
     streams = open_streams()
     try:
+        arguments = _without_access(arguments)
         if arguments and arguments[0] == complete.COMMAND:
             emit(complete.complete(root_command(), arguments[1:]))
             return int(Exit.GOOD)
@@ -111,6 +124,47 @@ def _without_debug(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [word for word in arguments[:end] if word != "--debug"]
     return [*kept, *arguments[end:]], len(kept) < end
+
+
+def _without_access(arguments: Sequence[str]) -> Sequence[str]:
+    """Take the options of reaching a cluster out, which may stand anywhere as with kubectl."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    words, kept = list(arguments[:end]), []
+    user: str | None = None
+    groups: list[str] = []
+    timeout: str | None = None
+    while words:
+        word = words.pop(0)
+        name, given, value = word.partition("=")
+        if name not in ("--as", "--as-group", "--request-timeout"):
+            kept.append(word)
+            continue
+        if not given:
+            if not words:
+                raise DractlError(f"{name} needs a value", "See 'dractl --help'.")
+            value = words.pop(0)
+        if name == "--as":
+            user = value
+        elif name == "--as-group":
+            groups.append(value)
+        else:
+            timeout = value
+    if user or groups or timeout:
+        from dractl.cli import source
+
+        if groups and not user:
+            raise DractlError("--as-group needs --as", "Give the user too, as kubectl wants it.")
+        seconds = 60.0 if timeout is None else _seconds(timeout)
+        source.settings = source.Settings(user, tuple(groups), seconds)
+    return [*kept, *arguments[end:]]
+
+
+def _seconds(text: str) -> float:
+    """``30``, ``30s``, ``2m``; 0 is no limit."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in "smh" and text else (text, "s")
+    if not number.isdigit():
+        raise DractlError(f"--request-timeout {text}: is not a duration", "Give it as 30s or 2m; 0 for no limit.")
+    return float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
 
 
 def _unexpected(streams: Streams, debug: bool, error: Exception, program: str) -> int:

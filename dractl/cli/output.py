@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dractl.cli.options import Format
@@ -69,6 +71,35 @@ def emit(text: str) -> None:
 def note(text: str) -> None:
     """Say something about the run (progress, what could not be seen) on stderr."""
     _write(sys.stderr, text if text.endswith("\n") else text + "\n")
+
+
+class Progress:
+    """Counts of what has been read so far, on one line of stderr: only on a terminal, and only after a second.
+
+    Called from several threads; the line is cleared at the end.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._lock = Lock()
+        self._begun = monotonic()
+        self._shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            _write(sys.stderr, "\r\033[K")
+
+    def __call__(self, kind: str, count: int) -> None:
+        with self._lock:
+            self._counts[kind] = count
+            if monotonic() - self._begun < 1 or not sys.stderr.isatty():
+                return
+            self._shown = True
+            text = "reading " + ", ".join(f"{kind} {count}" for kind, count in sorted(self._counts.items()))
+            _write(sys.stderr, "\r\033[K" + text[: terminal(sys.stderr).width - 1])
 
 
 def emit_report(report: Mapping[str, Any], output: Enum | str, as_text: Callable[[Terminal], str]) -> None:

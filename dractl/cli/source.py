@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dractl.cli.output import note
-from dractl.errors import DractlError, Exit
+from dractl.cli.output import Progress, note
+from dractl.errors import DractlError
 
 if TYPE_CHECKING:
     from dractl.inventory import Inventory, Release
+    from dractl.sources.connection import Access
 
 
 def open_inventory(
@@ -36,11 +38,40 @@ def open_inventory(
         for text in inventory.provenance.notes:
             note(f"note: {text}")
         return inventory
-    raise DractlError(
-        "reading a running cluster is not built yet",
-        "Give --snapshot FILE (kubectl get ... -A -o json > FILE) or --demo.",
-        Exit.NO_CLUSTER,
-    )
+    return _read_live(context, kubeconfig)
+
+
+@dataclass(slots=True)
+class Settings:
+    """Options of the root command that may stand anywhere: as whom to ask a cluster, and for how long to wait."""
+
+    as_user: str | None = None
+    as_groups: tuple[str, ...] = ()
+    request_timeout: float = 60.0
+
+
+settings = Settings()
+"""Filled by the frame before a command runs."""
+
+
+def access_of(context: str | None, kubeconfig: str | None) -> Access:
+    """How to reach the cluster that the options name."""
+    from dractl.sources.connection import Access
+
+    return Access(context, kubeconfig, settings.as_user, settings.as_groups, settings.request_timeout)
+
+
+def _read_live(context: str | None, kubeconfig: str | None) -> Inventory:
+    from dractl.sources.cluster import read_cluster
+    from dractl.sources.connection import connect
+    from dractl.sources.snapshot import inventory_of
+
+    connection = connect(access_of(context, kubeconfig))
+    with Progress() as progress:
+        state = read_cluster(connection, progress=progress)
+    for kind, reason in state.unseen.items():
+        note(f"note: {kind}: {reason}")
+    return inventory_of(state)
 
 
 def choose_release(inventory: Inventory, kubernetes: str | None) -> Release:

@@ -14,6 +14,7 @@ from dractl.inventory import Inventory, Provenance, kind_of
 from dractl.kube.decode import DecodeError, decode
 from dractl.kube.objects import Event, GenericObject, KubeObject, Origin
 from dractl.sources import text
+from dractl.sources.cluster import RawState
 
 STDIN = "-"
 DEMO_NAME = "demo fleet"
@@ -70,6 +71,21 @@ def read_demo() -> Inventory:
     data = resources.files("dractl.data").joinpath("demo.json.gz").read_bytes()
     _read_bytes(reading, data, DEMO_NAME)
     return reading.inventory(DEMO_NAME)
+
+
+def inventory_of(state: RawState) -> Inventory:
+    """The inventory of what was read from a running cluster.
+
+    Raises:
+        DractlError: names the object and field that cannot be understood.
+    """
+    reading = _Reading(version=state.version, taken=state.taken, unseen=dict(state.unseen), notes=list(state.notes))
+    origins: dict[str, Origin] = {}
+    with text.collector_paused():
+        for body in state.items:
+            kind = f"{state.description}, {body.get('kind')}"
+            _add(reading, body, origins.setdefault(kind, Origin(kind)))
+    return reading.inventory(state.description)
 
 
 def _checked(reading: _Reading, name: str) -> Inventory:
