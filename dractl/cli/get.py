@@ -87,7 +87,7 @@ def devices(
         try:
             found = filters.where(inventory, rows, where, _environment(inventory, kubernetes))
         except filters.FilterError as error:
-            raise DractlError(f"--where: {error}", "Correct the expression; it is that of a selector in a claim.") from None
+            raise DractlError(f"--where: {error}", "Write it as in a claim's selector.") from None
         rows = found.rows
         notes = [text for text in [found.note()] if text]
     return _show(inventory, "Device", _sorted(rows, sort_by), output, notes)
