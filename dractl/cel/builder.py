@@ -44,6 +44,9 @@ from dractl.cel.syntax import (
 )
 
 MAX_DEPTH = 250
+MAX_NODES = 20_000
+"""Nodes of a tree, more for a long text. A text of 10 KiB has 10,000 at most; only nested ``optMap`` macros, which copy
+their receiver each, make more, and Kubernetes would go on until memory ends."""
 _OPERATORS = {
     "==": "_==_",
     "!=": "_!=_",
@@ -98,6 +101,10 @@ class _TooDeep(Exception):
     """The tree nests deeper than cel-go builds it."""
 
 
+class TooLarge(Exception):
+    """Macros that copy their receiver write the expression out to far more than was written."""
+
+
 class Builder:
     """Builds one syntax tree. Faults go to ``issues``; a node that could not be built is ``Unspecified``."""
 
@@ -106,6 +113,7 @@ class Builder:
         self._issues = issues
         self._macros = declarations(env).macros
         self._next_id = 1
+        self._max_nodes = max(MAX_NODES, 2 * len(issues.source.text))
         self._depth = 0
         self._macro_position = NO_POSITION
         self.accumulator = "@result" if env.cel_go >= (0, 24) else "__result__"
@@ -140,12 +148,12 @@ class Builder:
         """The next id, and the position it is for. Without a token no id is used up."""
         if at is None:
             return -1, NO_POSITION
-        node_id = self._next_id
-        self._next_id += 1
-        return node_id, at.start
+        return self._next(), at.start
 
-    def _new_id_at(self, position: int) -> int:
+    def _next(self) -> int:
         node_id = self._next_id
+        if node_id > self._max_nodes:
+            raise TooLarge
         self._next_id += 1
         return node_id
 
@@ -169,7 +177,7 @@ class Builder:
         return self._visitors[type(tree)](tree)
 
     def _unknown(self, what: str) -> Node:
-        node = Unspecified(self._new_id_at(NO_POSITION), NO_POSITION)
+        node = Unspecified(self._next(), NO_POSITION)
         if not self._issues:
             self._issues.add(NO_POSITION, f"unknown parse element encountered: {what}", placeless=True)
         return node
@@ -353,7 +361,7 @@ class Builder:
                 expanded = EXPANDERS[function](self, target, args)
             except MacroFault as fault:
                 self._delete_id(node_id)
-                node = Unspecified(self._new_id_at(fault.node.pos), fault.node.pos)
+                node = Unspecified(self._next(), fault.node.pos)
                 self._issues.add(fault.node.pos, fault.message)
                 return node
             finally:
@@ -366,7 +374,7 @@ class Builder:
 
     def _at_macro(self) -> tuple[int, int]:
         """Id and position of a node that an expander adds: all of them stand where the macro stands."""
-        return self._new_id_at(self._macro_position), self._macro_position
+        return self._next(), self._macro_position
 
     def literal(self, value: bool | int) -> Node:
         return Literal(*self._at_macro(), value)
@@ -410,7 +418,7 @@ class Builder:
 
     def copy(self, node: Node) -> Node:
         """The same tree under new ids."""
-        node_id, pos = self._new_id_at(node.pos), node.pos
+        node_id, pos = self._next(), node.pos
         match node:
             case Literal(value=value):
                 return Literal(node_id, pos, value)

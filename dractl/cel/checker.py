@@ -96,7 +96,9 @@ class _Checker:
 
     def final_types(self) -> dict[int, Type]:
         """Types by node id, with what was not inferred as dyn."""
-        return {node_id: self._bindings.substitute(each, free_to_dyn=True) for node_id, each in self._types.items()}
+        known: dict[Type, Type] = {}
+        bindings = self._bindings
+        return {node_id: bindings.substitute(each, True, known) for node_id, each in self._types.items()}
 
     def visit(self, node: Node) -> Node:
         """Checks a node; returns what takes its place in the tree (itself, but for resolved qualified names)."""

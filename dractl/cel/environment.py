@@ -175,6 +175,7 @@ _TYPE_NAMES = {
     "google.protobuf.Empty": t.struct("google.protobuf.Empty"),
     "google.protobuf.Value": t.DYN,
     "google.protobuf.Struct": t.map_of(t.STRING, t.DYN),
+    "google.protobuf.Struct.FieldsEntry": t.struct("google.protobuf.Struct.FieldsEntry"),
     "google.protobuf.ListValue": t.list_of(t.DYN),
     "google.protobuf.BoolValue": t.wrapper(t.BOOL),
     "google.protobuf.BytesValue": t.wrapper(t.BYTES),
@@ -192,6 +193,7 @@ _MESSAGE_FIELDS = {
     "google.protobuf.Timestamp": {"seconds": t.INT, "nanos": t.INT},
     "google.protobuf.Empty": {},
     "google.protobuf.Struct": {"fields": t.map_of(t.STRING, t.DYN)},
+    "google.protobuf.Struct.FieldsEntry": {"key": t.STRING, "value": t.DYN},
     "google.protobuf.ListValue": {"values": t.list_of(t.DYN)},
     "google.protobuf.Value": {
         "null_value": t.INT,

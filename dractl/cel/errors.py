@@ -119,3 +119,7 @@ class CelSyntaxErrors(_Faulty):
 
 class CelTypeErrors(_Faulty):
     """The expression names what is not there, or mixes types that do not fit."""
+
+
+class CelLimit(CelError):
+    """dractl gave up where Kubernetes would go on; there is no verdict."""

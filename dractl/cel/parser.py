@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dractl.cel import recovery
 from dractl.cel.ast import Ast
-from dractl.cel.builder import Builder
+from dractl.cel.builder import MAX_NODES, Builder, TooLarge
 from dractl.cel.descent import MAX_DEPTH, NotInGrammar, TooDeep, parse_tokens
 from dractl.cel.environment import Environment
-from dractl.cel.errors import NO_POSITION, CelSyntaxErrors, Issues, Source
+from dractl.cel.errors import NO_POSITION, CelLimit, CelSyntaxErrors, Issues, Source
 from dractl.cel.lexer import LexError, tokens
 from dractl.cel.recursion import deep_recursion
 from dractl.cel.syntax import Syntax
@@ -20,7 +20,7 @@ MAX_CODE_POINTS = 100_000
 
 
 def parse(source: str, env: Environment) -> Ast:
-    """The syntax tree of ``source`` for ``env``, macros expanded. Raises CelSyntaxErrors."""
+    """The syntax tree of ``source`` for ``env``, macros expanded. Raises CelSyntaxErrors, CelLimit."""
     text = Source(source)
     issues = Issues(text)
     with deep_recursion():
@@ -39,7 +39,11 @@ def parse(source: str, env: Environment) -> Ast:
         except recovery.GaveUp:
             raise CelSyntaxErrors(issues) from None
         builder = Builder(env, issues)
-        root = builder.build(tree)
+        try:
+            root = builder.build(tree)
+        except TooLarge:
+            message = f"not compiled: its macros write the expression out to more than {MAX_NODES} parts"
+            raise CelLimit(message, text, internal=True) from None
     if issues:
         raise CelSyntaxErrors(issues)
     return Ast(source, root, builder.macro_calls)

@@ -19,6 +19,9 @@ from dractl.cel.lexer import EOF, Token
 class Frame(Protocol):
     """An open rule, as the parser keeps it."""
 
+    stack: Stack | None
+    """Kept here by the predictor: the rules to return to."""
+
     @property
     def parent(self) -> Frame | None: ...
 
@@ -296,16 +299,18 @@ class Predictor:
                 ahead += 1
 
     def _stack_of(self, frame: Frame) -> Stack:
-        returns: list[State] = []
+        open_frames: list[Frame] = []
         each: Frame | None = frame
-        while each is not None and each.parent is not None and each.invoking is not None:
-            follow = each.invoking.transitions[0].follow
-            assert follow is not None
-            returns.append(follow)
+        while each is not None and each.stack is None:
+            open_frames.append(each)
             each = each.parent
-        stack = EMPTY
-        for state in reversed(returns):
-            stack = self._open_stacks.push(stack, state)
+        stack = each.stack if each is not None and each.stack is not None else EMPTY
+        for each in reversed(open_frames):
+            if each.parent is not None and each.invoking is not None:
+                follow = each.invoking.transitions[0].follow
+                assert follow is not None
+                stack = self._open_stacks.push(stack, follow)
+            each.stack = stack
         return stack
 
     # -- following the network

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dractl.cel.grammar import State
 from dractl.cel.lexer import Token
+from dractl.cel.prediction import Stack
 from dractl.cel.syntax import (
     Binary,
     Broken,
@@ -40,6 +41,8 @@ class Frame:
     invoking: State | None
     """The state that called the rule; None for the first."""
     alternative: str = ""
+    stack: Stack | None = None
+    """The rules to return to, kept here by the predictor."""
     parts: dict[str, Token | Frame] = field(default_factory=dict)
     lists: dict[str, list[Token | Frame]] = field(default_factory=dict)
 

@@ -1,15 +1,15 @@
 """Types of CEL expressions, as the checker and the cost estimate see them.
 
-A ``Type`` is a value: equal types are equal objects (``==``), so they serve as dictionary keys. ``str(type)`` is the
-spelling of a result type in Kubernetes' messages; ``Type.format()`` is the spelling in the checker's messages (the two
-differ for null, duration, timestamp and any). Source: the CEL specification, "Types"; cel-go's ``common/types``.
+``str(type)`` is the spelling of a result type in Kubernetes' messages; ``Type.format()`` is the spelling in the
+checker's messages (the two differ for null, duration, timestamp and any). Source: the CEL specification, "Types";
+cel-go's ``common/types``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from enum import Enum, auto
-from functools import cached_property
+from weakref import WeakValueDictionary
 
 
 class Kind(Enum):
@@ -48,35 +48,54 @@ _MESSAGE_NAMES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+_MAX_PARTS = 50_000
+
+_known: WeakValueDictionary[tuple[Kind, str, tuple[Type, ...], bool], Type] = WeakValueDictionary()
+
+
 class Type:
-    """One type. ``name`` is its run-time name, ``nullable`` marks protobuf's wrapper types (``wrapper(bool)``)."""
+    """One type. ``name`` is its run-time name, ``nullable`` marks protobuf's wrapper types (``wrapper(bool)``).
+
+    Equal types are one object, so that comparing deep ones takes no time.
+    """
+
+    __slots__ = ("__weakref__", "_plain", "is_open", "kind", "name", "nullable", "params")
 
     kind: Kind
     name: str
-    params: tuple[Type, ...] = ()
-    nullable: bool = False
+    params: tuple[Type, ...]
+    nullable: bool
+    is_open: bool
+    """Whether a type parameter occurs in it."""
+    _plain: Type | None
 
-    @cached_property
-    def _key(self) -> tuple[object, ...]:
-        return (self.kind, self.name, self.nullable, *(param._key for param in self.params))
+    def __new__(cls, kind: Kind, name: str, params: tuple[Type, ...] = (), nullable: bool = False) -> Type:
+        key = (kind, name, params, nullable)
+        known = _known.get(key)
+        if known is not None:
+            return known
+        made = super().__new__(cls)
+        made.kind = kind
+        made.name = name
+        made.params = params
+        made.nullable = nullable
+        made.is_open = kind is Kind.PARAM or any(inner.is_open for inner in params)
+        made._plain = None
+        if nullable or any(inner.plain is not inner for inner in params):
+            made._plain = Type(kind, name, tuple([inner.plain for inner in params]))
+        _known[key] = made
+        return made
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
+    def __reduce__(self) -> tuple[type[Type], tuple[Kind, str, tuple[Type, ...], bool]]:
+        return Type, (self.kind, self.name, self.params, self.nullable)
 
-    def __hash__(self) -> int:
-        return self._hash
+    def __repr__(self) -> str:
+        return f"Type({self})"
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, Type) and self._hash == other._hash and self._key == other._key
-
-    @cached_property
-    def is_open(self) -> bool:
-        """Whether a type parameter occurs in it."""
-        return self.kind is Kind.PARAM or any(inner.is_open for inner in self.params)
+    @property
+    def plain(self) -> Type:
+        """The type with all wrapper types replaced by what they wrap."""
+        return self._plain or self
 
     @property
     def is_dynamic(self) -> bool:
@@ -92,61 +111,64 @@ class Type:
         return f"wrapper({self.name})" if self.nullable else self.name
 
     def __str__(self) -> str:
-        if self.kind is Kind.PARAM:
-            return f"<{self.declared_name()}>"
-        if not self.params:
-            return self.declared_name()
-        return f"{self.declared_name()}({', '.join(map(str, self.params))})"
+        return _spell(self, Type._result_name)
+
+    def _result_name(self) -> str:
+        return f"<{self.name}>" if self.kind is Kind.PARAM else self.declared_name()
 
     def format(self) -> str:
         """The spelling in the checker's messages."""
-        return self._formatted
+        return _spell(self, Type._message_name)
 
-    @cached_property
-    def _formatted(self) -> str:
-        short = _MESSAGE_NAMES.get(self.kind)
-        if short is not None:
-            return short
-        if self.kind is Kind.PARAM:
-            return self.name
-        if not self.params:
-            return self.declared_name()
-        return f"{self.name}({', '.join(param.format() for param in self.params)})"
+    def _message_name(self) -> str:
+        return _MESSAGE_NAMES.get(self.kind) or (self.name if self.params else self.declared_name())
 
     def same(self, other: Type) -> bool:
         """Exactly the same type; a wrapper type and what it wraps are the same here."""
-        if self is other:
-            return True
-        return (
-            self.kind is other.kind
-            and self.name == other.name
-            and len(self.params) == len(other.params)
-            and all(a.same(b) for a, b in zip(self.params, other.params, strict=True))
-        )
+        return self is other or self.plain is other.plain
 
     def equivalent(self, other: Type) -> bool:
         """Like ``same``, but any two type parameters are taken for the same."""
-        if self is other:
+        if self.same(other):
             return True
-        return (
-            self.kind is other.kind
-            and (self.kind is Kind.PARAM or self.name == other.name)
-            and len(self.params) == len(other.params)
-            and all(a.equivalent(b) for a, b in zip(self.params, other.params, strict=True))
-        )
+        if not (self.is_open and other.is_open) or self.kind is not other.kind:
+            return False
+        if self.kind is Kind.PARAM:
+            return True
+        if self.name != other.name or len(self.params) != len(other.params):
+            return False
+        for one, another in zip(self.params, other.params, strict=True):  # noqa: SIM110
+            if not one.equivalent(another):
+                return False
+        return True
 
     def accepts(self, other: Type) -> bool:
-        """Whether a value of ``other`` may stand where this type is declared (no inference involved)."""
+        """Whether a value of ``other`` may stand where this type without parameters is declared."""
         if self.nullable and other.kind is Kind.NULL:
             return True
-        if self is other or self.is_dynamic:
-            return True
-        return (
-            self.kind is other.kind
-            and self.name == other.name
-            and len(self.params) == len(other.params)
-            and all(a.accepts(b) for a, b in zip(self.params, other.params, strict=True))
-        )
+        return self is other or self.is_dynamic or (self.kind is other.kind and self.name == other.name)
+
+
+def _spell(each: Type, name: Callable[[Type], str]) -> str:
+    """``name(parameters)``, without recursion: a hostile expression may nest thousands of lists, or make a type whose
+    spelling doubles with every variable, so that it is cut off."""
+    parts: list[str] = []
+    pending: list[Type | str] = [each]
+    while pending:
+        if len(parts) > _MAX_PARTS:
+            parts.append("...")
+            break
+        item = pending.pop()
+        if isinstance(item, str):
+            parts.append(item)
+            continue
+        parts.append(name(item))
+        if item.params:
+            parts.append("(")
+            pending.append(")")
+            for number, inner in enumerate(reversed(item.params)):
+                pending += [", ", inner] if number else [inner]
+    return "".join(parts)
 
 
 DYN = Type(Kind.DYN, "dyn")

@@ -103,6 +103,9 @@ def _is_valid(function: str, value: object) -> bool:
             (string_to_duration if function == "duration" else string_to_timestamp)(value)
         elif isinstance(value, int):
             (int_to_duration if function == "duration" else int_to_timestamp)(value)
+        else:
+            # null passes the checker, but there is nothing to convert it with
+            return False
     except EvalError:
         return False
     return True
