@@ -17,6 +17,11 @@ SCALARS = frozenset(("string", "int", "bool"))
 LISTS = frozenset(("strings", "ints", "bools", "versions"))
 
 
+GOOD_VERSIONS: set[object] = set()
+"""Texts that are known to be versions: they are the same on most devices."""
+_KEPT_VERSIONS = 10_000
+
+
 def attribute_value(attribute: DeviceAttribute) -> Value:
     """The value of an attribute; a version that is none was found by ``unusable`` before."""
     if attribute.kind == "version":
@@ -38,6 +43,8 @@ def unusable(device: Device, lists: bool) -> str | None:
         if kind in SCALARS:
             continue
         if kind == "version":
+            if attribute.value in GOOD_VERSIONS:
+                continue
             versions: Any = (attribute.value,)
         elif lists and kind in LISTS:
             versions = attribute.value if kind == "versions" else ()
@@ -48,6 +55,8 @@ def unusable(device: Device, lists: bool) -> str | None:
                 parse_version(str(version))
             except VersionError as error:
                 return f"attribute {name}: parse semantic version: {error}"
+            if len(GOOD_VERSIONS) < _KEPT_VERSIONS:
+                GOOD_VERSIONS.add(version)
     return None
 
 
@@ -60,7 +69,14 @@ class DeviceScope:
         self.driver = driver
         self.device = device
         self._map: CelMap | None = None
-        self._domains: dict[tuple[str, str], StringMap] = {}
+        self._domains: dict[tuple[str, str], StringMap] | None = None
+
+    def reset(self, driver: str, device: Device) -> None:
+        """Make this the scope of another device."""
+        self.driver = driver
+        self.device = device
+        if self._domains is not None:
+            self._domains = self._map = None
 
     def attribute(self, domain: str, name: str) -> DeviceAttribute | None:
         """The attribute of a name in a domain."""
@@ -71,6 +87,8 @@ class DeviceScope:
 
     def domain(self, kind: str, domain: str) -> StringMap:
         """All attributes or capacities (``kind`` is the field's name) of a domain."""
+        if self._domains is None:
+            self._domains = {}
         found = self._domains.get((kind, domain))
         if found is None:
             found = self._domains[kind, domain] = self._make_domain(kind, domain)
@@ -99,6 +117,7 @@ class DeviceScope:
     def as_map(self) -> CelMap:
         """The whole of ``device``."""
         if self._map is None:
+            self._domains = self._domains or {}
             self._map = StringMap(
                 {
                     key: (key, value)

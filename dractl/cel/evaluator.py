@@ -34,7 +34,7 @@ from dractl.cel.steps import (
     raise_if_error,
     tested,
 )
-from dractl.cel.values import NO_OVERLOAD, CelMap, EvalError, Optional, Value, encode_key
+from dractl.cel.values import NO_OVERLOAD, CelMap, EvalError, Optional, Stopped, Value, encode_key
 
 Env = list[Any]
 Closure = Callable[[Env], Value]
@@ -129,6 +129,8 @@ class Emitter:
             # cel-go evaluates the second argument even if the first is an error
             return _eager_pair(_value(args[0]), _value(args[1]), step.run)
         if not self.counting:
+            if all(isinstance(arg, plan.Const) for arg in step.args):
+                return _known(_applied(step.run, args))
             quick = comparison(step, args)
             if quick is not None:
                 return quick
@@ -317,6 +319,15 @@ def _equality(left: Closure, right: Closure, negated: bool) -> Closure:
         return result is not True if negated else raise_if_error(result)
 
     return run
+
+
+def _known(call: Closure) -> Closure:
+    """A call of constants, made once: functions have no side effects."""
+    try:
+        value = call([])
+    except (EvalError, Stopped):
+        return call
+    return _constant(value)
 
 
 def _not_strictly_false(argument: Closure) -> Closure:

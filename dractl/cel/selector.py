@@ -8,18 +8,18 @@ Source: ``k8s.io/dynamic-resource-allocation/cel/compile.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dractl.cel.checked import Checked
 from dractl.cel.cost_runtime import LIMIT, Tracker
 from dractl.cel.cost_static import estimate
-from dractl.cel.device import DeviceScope, unusable
+from dractl.cel.device import GOOD_VERSIONS, SCALARS, DeviceScope, unusable
 from dractl.cel.environment import Environment
 from dractl.cel.errors import CelError
 from dractl.cel.evaluator import Program
-from dractl.cel.folds import Order, Run
+from dractl.cel.folds import Closure, Order, Run
 from dractl.cel.frontend import compile as compile_checked
 from dractl.cel.library.registry import PlanError
 from dractl.cel.plan import make_plan
@@ -48,24 +48,29 @@ class Outcome:
     run-time cost; it is counted when it is asked for.
     """
 
-    __slots__ = ("_cost", "error", "match", "missing")
+    __slots__ = ("_cost", "_of", "error", "match", "missing")
 
     def __init__(
         self,
         match: bool,
         error: str | None = None,
-        cost: int | Callable[[], int] = 0,
+        cost: int | None = 0,
         missing: tuple[str, str] | None = None,
+        of: tuple[Selector, str, Device] | None = None,
     ) -> None:
         self.match = match
         self.error = error
         self.missing = missing
         self._cost = cost
+        self._of = of
 
     @property
     def cost(self) -> int:
-        if not isinstance(self._cost, int):
-            self._cost = self._cost()
+        if self._cost is None:
+            assert self._of is not None
+            selector, driver, device = self._of
+            self._cost = selector.cost(driver, device)
+            self._of = None
         return self._cost
 
     def __eq__(self, other: object) -> bool:
@@ -89,7 +94,9 @@ class Selector:
     """
 
     __slots__ = (
-        "_light",
+        "_env",
+        "_quick",
+        "_scope",
         "checked",
         "environment",
         "error",
@@ -114,7 +121,11 @@ class Selector:
         self.program: Program | None = None
         # since 1.37 lists are accepted whether the gate is on or not
         self.lists = environment.release >= (1, 37) or (environment.list_attributes and environment.release >= (1, 36))
-        self._light = False
+        self._quick: Closure | None = None
+        """Plain evaluation, where its cost is certain to stay below the limit."""
+        # one scope and one environment serve all plain evaluations
+        self._scope = DeviceScope("", Device())
+        self._env: list[Value] = []
         self._compile()
 
     def _compile(self) -> None:
@@ -136,36 +147,49 @@ class Selector:
                 return
             self.max_cost = _estimate(checked)
             self.reads = find_reads(made.root)
-            self._light = self.max_cost <= _SAFE_ESTIMATE and is_light(made.root)
+            if self.max_cost <= _SAFE_ESTIMATE and is_light(made.root) and made.depth < _DEEP:
+                self._quick = self.program.plain()
+                self._env = self.program.environment(self._scope, Run())
 
     # --- evaluation -------------------------------------------------------------------------------------------------
 
     def evaluate(self, driver: str, device: Device) -> Outcome:
         """What the expression gives for a device of a driver."""
+        quick = self._quick
+        if quick is None:
+            return self._evaluate(driver, device)
+        for attribute in device.attributes.values():
+            kind = attribute.kind
+            if kind not in SCALARS and (kind != "version" or attribute.value not in GOOD_VERSIONS):
+                fault = unusable(device, self.lists)
+                if fault is not None:
+                    return Outcome(False, fault)
+                break
+        try:
+            scope = self._scope
+            scope.reset(driver, device)
+            value = quick(self._env)
+            return Outcome(
+                value if value.__class__ is bool else to_bool(value), None, None, None, (self, driver, device)
+            )
+        except EvalError as error:
+            return Outcome(False, error.text, None, error.missing, (self, driver, device))
+        except (Stopped, ResultError) as error:
+            return Outcome(False, error.text, None, None, (self, driver, device))
+
+    def _evaluate(self, driver: str, device: Device) -> Outcome:
+        """Evaluation of what does not compile, loops, costs much or nests deep."""
         program = self.program
         if program is None or self.error is not None:
             return Outcome(False, self.error)
         fault = unusable(device, self.lists)
-        if fault is not None:
-            return Outcome(False, fault)
-        if not self._light:
-            return self._counted(driver, device)
-        env = program.environment(DeviceScope(driver, device), Run())
-        try:
-            value = self._run(program, env, counting=False)
-            match = value if value.__class__ is bool else to_bool(value)
-            return Outcome(match, None, lambda: self.cost(driver, device))
-        except EvalError as error:
-            return Outcome(False, error.text, lambda: self.cost(driver, device), error.missing)
-        except (Stopped, ResultError) as error:
-            return Outcome(False, error.text, lambda: self.cost(driver, device))
+        return self._counted(driver, device) if fault is None else Outcome(False, fault)
 
-    def _run(self, program: Program, env: list[Value], counting: bool) -> Value:
-        closure = program.counting() if counting else program.plain()
+    def _run(self, program: Program, env: list[Value]) -> Value:
         if program.depth < _DEEP:
-            return closure(env)
+            return program.counting()(env)
         with deep_recursion():
-            return closure(env)
+            return program.counting()(env)
 
     def _counted(self, driver: str, device: Device, order: Order | None = None) -> Outcome:
         program = self.program
@@ -173,10 +197,7 @@ class Selector:
         tracker = Tracker(LIMIT)
         env = program.environment(DeviceScope(driver, device), Run(tracker, order))
         try:
-            if program.depth >= _DEEP:
-                with deep_recursion():
-                    program.counting()
-            return Outcome(to_bool(self._run(program, env, counting=True)), None, tracker.cost)
+            return Outcome(to_bool(self._run(program, env)), None, tracker.cost)
         except EvalError as error:
             return Outcome(False, error.text, tracker.cost, error.missing)
         except (Stopped, ResultError) as error:

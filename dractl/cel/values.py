@@ -347,6 +347,11 @@ def type_name(value: Value) -> str:
     return name if name is not None else str(value.name)
 
 
+def classes_of(name: str) -> frozenset[type]:
+    """The classes of the values of a type."""
+    return frozenset(kind for kind, own in _TYPE_NAMES.items() if own == name)
+
+
 def go_type(value: Value) -> str:
     """The name of the Go type that stands for a value: some of Kubernetes' messages show it."""
     return _GO_TYPES[value.__class__]

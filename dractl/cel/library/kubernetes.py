@@ -66,6 +66,7 @@ def _parsed_form(text: str, nano: int) -> Form:
     return Form(nano, -9, wide=True)
 
 
+@lru_cache(maxsize=1024)
 def string_to_quantity(text: str) -> Quantity:
     try:
         return Quantity.parse(text)

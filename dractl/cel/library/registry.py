@@ -31,6 +31,7 @@ from dractl.cel.values import (
     EvalError,
     Timestamp,
     Value,
+    classes_of,
     type_name,
 )
 
@@ -93,6 +94,9 @@ def predicate(declared: t.Type) -> Predicate | None:
     if declared.kind is t.Kind.MAP:
         return _map_predicate(predicate(declared.params[0]), predicate(declared.params[1]))
     name = declared.name
+    classes = classes_of(name)
+    if classes:
+        return lambda value: value.__class__ in classes
     return lambda value: type_name(value) == name
 
 
@@ -197,12 +201,26 @@ def _guarded(function: str, candidate: _Candidate) -> Implementation:
 
         return unary
 
+    if len(checks) == 2:
+        return _guarded_pair(function, run, *checks)
+
     def checked(*values: Value) -> Value:
         if candidate.accepts(values):
             return run(*values)
         raise no_such_overload(function, values)
 
     return checked
+
+
+def _guarded_pair(
+    function: str, run: Implementation, first: Predicate | None, second: Predicate | None
+) -> Implementation:
+    def binary(one: Value, other: Value) -> Value:
+        if (first is None or first(one)) and (second is None or second(other)):
+            return run(one, other)
+        raise no_such_overload(function, (one, other))
+
+    return binary
 
 
 def _dispatched(function: str, candidates: tuple[_Candidate, ...]) -> Implementation:
