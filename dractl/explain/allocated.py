@@ -11,6 +11,7 @@ from dractl.explain.answer import Answer
 from dractl.explain.case import FITS, Case
 from dractl.explain.drivers import driver_view
 from dractl.explain.eligibility import pod_on_node
+from dractl.explain.judge import device_taint_text
 from dractl.explain.lifecycle import (
     FINALIZER,
     events_about,
@@ -76,6 +77,46 @@ def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, 
     for pod in waits:
         waiting_elsewhere(inventory, answer, claim, pod)
     _devices_gone(inventory, answer, claim)
+    _binding(answer, claim)
+    _device_health(inventory, answer, claim)
+
+
+def _binding(answer: Answer, claim: ResourceClaim) -> None:
+    """Binding conditions of allocated devices that are not met yet, or have failed."""
+    assert claim.allocation is not None
+    statuses = {(one.driver, one.pool, one.device): one for one in claim.devices}
+    for result in claim.allocation.results:
+        if not result.binding_conditions:
+            continue
+        status = statuses.get((result.driver, result.pool, result.device))
+        true = {one.type for one in status.conditions if one.status == "True"} if status else set()
+        failed = [name for name in result.binding_failure_conditions if name in true]
+        open_conditions = [name for name in result.binding_conditions if name not in true]
+        name = f"{result.pool}/{result.device}"
+        if failed:
+            answer.say(f"{name} reports the binding failure {listing(failed)}: the scheduler gives the claim back")
+        elif open_conditions:
+            answer.say(
+                f"{name} is not ready to be bound: the scheduler waits (10 minutes at most) for "
+                f"{plural(len(open_conditions), 'condition')} {listing(open_conditions)} in the claim's status"
+            )
+            answer.advise(f"see why whatever sets {listing(open_conditions)} for driver {result.driver} does not")
+
+
+def _device_health(inventory: Inventory, answer: Answer, claim: ResourceClaim) -> None:
+    """Taints of allocated devices, and conditions by which the driver reports them not ready."""
+    assert claim.allocation is not None
+    for result in claim.allocation.results:
+        published = inventory.devices.get(DeviceId(result.driver, result.pool, result.device))
+        for taint in published.device.taints if published else []:
+            if taint.effect in ("NoExecute", "NoSchedule"):
+                evicts = " (pods that do not tolerate it are evicted)" if taint.effect == "NoExecute" else ""
+                answer.say(f"{result.pool}/{result.device} is tainted {device_taint_text(taint)}{evicts}")
+    for status in claim.devices:
+        bad = [one for one in status.conditions if one.type == "Ready" and one.status == "False"]
+        for one in bad:
+            told = ": ".join(part for part in (one.reason, one.message) if part)
+            answer.say(f"driver {status.driver} reports {status.pool}/{status.device} as not ready ({told})")
 
 
 def _where(inventory: Inventory, claim: ResourceClaim) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dractl.allocator.allocator import Allocator, NodeResult
@@ -16,7 +16,7 @@ from dractl.explain.nodes import NodeReason, Reasons
 from dractl.explain.survey import Survey
 from dractl.explain.words import natural
 from dractl.inventory import Inventory, Release, key_of
-from dractl.kube.objects import Pod, ResourceClaim
+from dractl.kube.objects import KubeObject, Pod, ResourceClaim
 from dractl.kube.quantity import Quantity
 
 FITS, DOES_NOT_FIT, ERROR, UNDECIDED = "fits", "doesNotFit", "error", "undecided"
@@ -58,10 +58,15 @@ class Case:
     held: list[ResourceClaim] = field(default_factory=list)
     now: str | None = None
     limits: Limits = field(default_factory=Limits)
+    parent: Case | None = None
+    """The same question about another state of the cluster, whose evaluations of selectors are used again."""
 
     @cached_property
     def survey(self) -> Survey:
         """All devices in the eyes of all requests."""
+        if self.parent is not None:
+            known = self.parent.survey
+            return Survey(self.inventory, self.profile, known.asks, known)
         return Survey(self.inventory, self.profile, asks_of(self.inventory, self.claims))
 
     @cached_property
@@ -90,8 +95,10 @@ class Case:
     def _eligibility(self, name: str, used: Mapping[str, Mapping[str, Quantity]]) -> Eligibility:
         node = self.survey.nodes[name].node
         reasons: dict[tuple[str, str], PodReason] = {}
-        for pod in self.pods:
-            for reason in pod_on_node(pod, node, used.get(name)).reasons:
+        verdicts = [pod_on_node(pod, node, used.get(name)) for pod in self.pods]
+        # whichever pod is placed first decides where the claims go
+        if not any(verdict.eligible for verdict in verdicts):
+            for reason in (reason for verdict in verdicts for reason in verdict.reasons):
                 reasons.setdefault((reason.code, reason.text), reason)
         for claim in self.held:
             if claim.allocation is not None and name not in usable_nodes(self.inventory, claim.allocation):
@@ -127,9 +134,48 @@ class Case:
         return DOES_NOT_FIT
 
     @cached_property
+    def idle(self) -> Case | None:
+        """The case with all devices free, if even then no allowed node serves the claims; else None."""
+        if not self.eligible or not any(claim.allocation is not None for claim in self.inventory.claims.values()):
+            return None
+        idle = Case(
+            freed(self.inventory, self.held),
+            self.release,
+            self.profile,
+            self.claims,
+            self.pods,
+            self.held,
+            self.now,
+            self.limits,
+            parent=self,
+        )
+        nodes = [self.survey.nodes[answer.name].node for answer in self.eligible]
+        for start in range(0, len(nodes), _CHUNK):
+            results = idle.allocator.allocate_nodes(self.claims, nodes[start : start + _CHUNK], self.limits)
+            if any(result.verdict != DOES_NOT_FIT for result in results.by_node.values()):
+                return None
+        return idle
+
+    @cached_property
     def unjudged(self) -> list[str]:
         """Parts of the pods' placement that were not looked at."""
         return list(dict.fromkeys(part for pod in self.pods for part in unjudged(pod)))
+
+
+_CHUNK = 64
+"""So many nodes are tried at once where one that fits is enough to know."""
+
+
+def freed(inventory: Inventory, kept: Iterable[ResourceClaim] = ()) -> Inventory:
+    """The cluster as if no claim had any device, some claims excepted."""
+    keep = {id(claim) for claim in kept}
+    objects: list[KubeObject] = [
+        replace(item, allocation=None, reserved_for=[])
+        if isinstance(item, ResourceClaim) and item.allocation is not None and id(item) not in keep
+        else item
+        for item in inventory.objects
+    ]
+    return Inventory(objects, inventory.provenance)
 
 
 def allocator_for(inventory: Inventory, profile: Profile, claims: Iterable[ResourceClaim]) -> Allocator:

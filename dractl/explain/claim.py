@@ -31,7 +31,7 @@ from dractl.explain.views import constraint_views, node_views, request_views
 from dractl.explain.words import listing, near, plural, ranges
 from dractl.inventory import Inventory, Key, Release, key_of
 from dractl.kube.objects import Pod, ResourceClaim
-from dractl.rules import lifecycle, scheduler
+from dractl.rules import allocation, lifecycle, scheduler
 from dractl.rules.finding import ObjectRef
 
 VERDICTS: dict[str, Verdict] = {"fits": "fits", "doesNotFit": "doesNotFit", "error": "error", "undecided": "undecided"}
@@ -132,7 +132,8 @@ def _pending(
         placed_by_hand(case, answer, by_hand)
         report.verdict = _verdict_on(case, by_hand)
     else:
-        fits_or_not(case, answer, report)
+        apart = case.verdict == FITS and not_together(question, claim, pods, answer)
+        fits_or_not(case, answer, report, waits=not apart)
     if not users:
         nobody(inventory, claim, answer, case)
     evidence(case, question, report)
@@ -149,10 +150,10 @@ def add_fixes(case: Case, report: ClaimExplanation | PodExplanation) -> None:
     report.fixes, report.fixes_note = found.fixes, found.note
 
 
-def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation) -> None:
-    """The main part: fits and what it waits for, or why not; with the holders."""
+def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation, waits: bool = True) -> None:
+    """The main part: fits and (where nothing else is known) what it waits for, or why not; with the holders."""
     if case.verdict == FITS:
-        fits(case, answer)
+        fits(case, answer, waits)
         return
     gated = Answer()
     held = explain_devices(case, answer)
@@ -166,7 +167,7 @@ def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation) -> None:
             answer.find(finding)
 
 
-def fits(case: Case, answer: Answer) -> None:
+def fits(case: Case, answer: Answer, waits: bool = True) -> None:
     """The claims fit on nodes that the pods may use: say where, and what they may be waiting for."""
     fitting = case.fitting()
     names = ranges([one.name for one in fitting], 5)
@@ -185,7 +186,7 @@ def fits(case: Case, answer: Answer) -> None:
             answer.find(finding)
         return
     answer.say(f"{subject} {verb} on {names} ({example})")
-    if case.pods:
+    if case.pods and waits:
         _not_yet_placed(case, answer)
 
 
@@ -217,7 +218,10 @@ def nobody(inventory: Inventory, claim: ResourceClaim, answer: Answer, case: Cas
     """No pod refers to the claim."""
     if not pods_known(inventory):
         return
-    text = f"no pod refers to claim {key_of(claim)}, and a claim is allocated only when a pod that uses it is scheduled"
+    finished = [str(key_of(pod)) for pod in inventory.claim_pods.get(key_of(claim), [])]
+    who = f"the pods that refer to claim {key_of(claim)} are finished ({listing(finished, 3)})"
+    text = who if finished else f"no pod refers to claim {key_of(claim)}"
+    text = f"{text}, and a claim is allocated only when a pod that uses it is scheduled"
     answer.find(
         lifecycle.UNUSED_CLAIM.finding(text, ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace))
     )
@@ -289,6 +293,24 @@ def other_claims(question: Question, claim: ResourceClaim, pods: list[Pod], answ
                 _by_itself(question, other, pod, answer)
 
 
+def not_together(question: Question, claim: ResourceClaim, pods: list[Pod], answer: Answer) -> bool:
+    """Say, first of all, if a claim that fits by itself does not fit together with the other claims of its pods."""
+    for pod in pods:
+        links = question.inventory.pod_claims.get(key_of(pod), [])
+        open_claims = [link.claim for link in links if link.claim is not None and link.claim.allocation is None]
+        if len(open_claims) < 2 or case_of(question, open_claims, [pod]).verdict == FITS:
+            continue
+        others = listing([str(key_of(one)) for one in open_claims if one is not claim], 4)
+        text = (
+            f"claim {key_of(claim)} fits by itself, but pod {key_of(pod)} needs it together with {others}, and on no "
+            "node that the pod may use do all of them fit"
+        )
+        answer.say(text)
+        answer.find(allocation.NOT_TOGETHER.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
+        return True
+    return False
+
+
 def _by_itself(question: Question, claim: ResourceClaim, pod: Pod, answer: Answer) -> None:
     """Where another claim of the pod would fit: then it is not that one which keeps the pod."""
     case = case_of(question, [claim], [pod])
@@ -312,13 +334,19 @@ def taint_rules(case: Case, answer: Answer) -> None:
     ) or _applied(case)
     if not rules or heeded:
         return
-    drivers = {
-        device.driver for judgements in case.survey.judgements for device, one in judgements.items() if one.selected
+    selected = {
+        device for judgements in case.survey.judgements for device, judged in judgements.items() if judged.selected
     }
     fitting = [
         rule
         for rule in rules
-        if rule.selector is not None and (rule.selector.driver is None or rule.selector.driver in drivers)
+        if rule.selector is not None
+        and any(
+            rule.selector.driver in (None, one.driver)
+            and rule.selector.pool in (None, one.pool)
+            and rule.selector.device in (None, one.device)
+            for one in selected
+        )
     ]
     if not fitting:
         return

@@ -193,7 +193,7 @@ def _room_reasons(pod: Pod, node: Node, used: Mapping[str, Quantity] | None) -> 
         busy = taken.get(name, Quantity.of(0))
         if busy + amount > room:
             shared = f"not enough {name}" if name != "pods" else "no room for another pod"
-            text = f"{shared}: the pod asks for {amount}, {busy} of {room} are requested already"
+            text = f"{shared} (the pod asks for {amount}, and {busy} of {room} are requested already)"
             reasons.append(PodReason("node-resources", text, shared, name))
     return reasons
 

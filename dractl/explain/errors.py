@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dractl.explain.answer import Answer
 from dractl.explain.case import Case, NodeAnswer
 from dractl.explain.devices import free_devices
-from dractl.explain.judge import ERROR, Ask, Fault
+from dractl.explain.judge import ERROR, NOT_COMPILED, Ask, Fault
 from dractl.explain.nearest import by_class, device_names
 from dractl.explain.statements import noun, short_name
 from dractl.explain.survey import visible_devices
@@ -113,9 +113,11 @@ def _say_failing(case: Case, answer: Answer, failing: Failing) -> None:
     where = _where(case, failing.nodes)
     subject = ObjectRef("ResourceClaim", ask.claim.meta.name, ask.claim.meta.namespace)
     if fault.missing is None:
-        at = "" if (fault.error or "").startswith("does not compile") else f" on {device_names(list(failing.devices))}"
-        answer.say(f"the selector of {whose} fails{at}: {fault.error} (in {fault.term.source})")
-        answer.find(rules.SELECTOR_ERROR.finding(f"the selector of {whose} fails: {fault.error}", subject))
+        compiled = not (fault.error or "").startswith(NOT_COMPILED)
+        at = f" fails on {device_names(list(failing.devices))}:" if compiled else ""
+        text = f"the selector of {whose}{at} {fault.error}, in: {fault.term.source}"
+        answer.say(text)
+        answer.find(rules.SELECTOR_ERROR.finding(text, subject))
         return
     domain, name = fault.missing
     key = f"{domain}/{name}"

@@ -7,6 +7,7 @@ its own checks let it pass (class, selectors, capacity, taints, in use, counters
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
@@ -32,6 +33,8 @@ COUNTERS = "counters-insufficient"
 ATTRIBUTE_MISSING = "constraint-attribute-missing"
 MISMATCH = "constraint-mismatch"
 BINDING_OFF = "binding-conditions-off"
+
+NOT_COMPILED = "does not compile"
 
 SELECTION = (CLASS, REQUEST, ERROR, BINDING_OFF)
 """Refusals that no other claim's end can change: the device is not what is asked for."""
@@ -141,6 +144,10 @@ class Selection:
     faults: tuple[Fault, ...] = ()
 
 
+PASSED = Selection(None)
+"""The selectors let a device pass."""
+
+
 @dataclass(slots=True)
 class Judgement:
     """All checks of a device for a request. ``codes`` are the refusals that hold, in order of the funnel."""
@@ -207,12 +214,18 @@ class Judge:
     room: Room = field(init=False)
     _capacity_rules: CapacityRules = field(init=False)
     _programs: dict[int, _Program] = field(default_factory=dict)
-    _selections: dict[tuple[int, Hashable], Selection] = field(default_factory=dict)
+    _selections: dict[tuple[int, int, Hashable], Selection] = field(default_factory=dict)
     _refused: dict[int, Judgement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.room = Room(self.inventory)
         self._capacity_rules = CapacityRules(self.profile)
+
+    def learn(self, other: Judge) -> None:
+        """Share what another judge has evaluated for the same asks under the same profile."""
+        self._programs = other._programs
+        self._selections = other._selections
+        self._refused = other._refused
 
     def judge(self, ask: Ask, device_id: DeviceId, device: Device, taints: Iterable[DeviceTaint]) -> Judgement:
         """All checks of one device. ``taints`` are the ones that count, with those of rules."""
@@ -244,27 +257,37 @@ class Judge:
         return out
 
     def selection(self, ask: Ask, driver: str, device: Device) -> Selection:
-        """What the selectors say of a device."""
+        """What the selectors say of a device: the first one that does not let it pass decides."""
         program = self._program(ask)
-        key = (id(ask), tuple(selector.projection(driver, device) for _, _, selector in program.whole))
-        found = self._selections.get(key)
-        if found is None:
-            found = self._selections[key] = self._select(program, driver, device)
-        return found
+        for number, (of_class, index, selector) in enumerate(program.whole):
+            key = (id(ask), number, selector.projection(driver, device) if selector.error is None else None)
+            found = self._selections.get(key)
+            if found is None:
+                found = self._selections[key] = self._select(program, of_class, index, selector, driver, device)
+            if found.code is not None:
+                return found
+        return PASSED
 
-    def _select(self, program: _Program, driver: str, device: Device) -> Selection:
-        for of_class, index, selector in program.whole:
-            if selector.error is not None:
-                whole = Term(selector.expression)
-                return Selection(ERROR, (Fault(of_class, index, whole, f"does not compile: {selector.error}"),))
-            outcome = selector.evaluate(driver, device)
-            if outcome.match and outcome.error is None:
-                continue
-            faults = tuple(self._faults(program, of_class, index, driver, device, outcome))
-            if outcome.error is not None:
-                return Selection(ERROR, faults)
-            return Selection(CLASS if of_class else REQUEST, faults)
-        return Selection(None)
+    def _select(
+        self, program: _Program, of_class: bool, index: int, selector: Selector, driver: str, device: Device
+    ) -> Selection:
+        if selector.error is not None:
+            whole = Term(selector.expression)
+            error = f"{NOT_COMPILED}: {_first_error(selector.error)}"
+            return Selection(ERROR, (Fault(of_class, index, whole, error),))
+        outcome = selector.evaluate(driver, device)
+        if outcome.match and outcome.error is None:
+            return PASSED
+        faults = tuple(self._faults(program, of_class, index, driver, device, outcome))
+        if outcome.error is not None:
+            return Selection(ERROR, faults)
+        return Selection(CLASS if of_class else REQUEST, faults)
+
+    def projection(self, ask: Ask, driver: str, device: Device) -> Hashable:
+        """A key: devices with equal keys fare alike with all selectors of an ask."""
+        return tuple(
+            one.projection(driver, device) if one.error is None else None for _, _, one in self._program(ask).whole
+        )
 
     def _faults(
         self, program: _Program, of_class: bool, index: int, driver: str, device: Device, outcome: Outcome
@@ -343,10 +366,19 @@ class Judge:
         return any(tolerates(one, taint) for one in ask.spec.tolerations)
 
 
-def device_taint_text(taint: DeviceTaint) -> str:
+_PLACED = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
+
+
+def _first_error(text: str) -> str:
+    """The first message of a compiler's output, with its place."""
+    match = _PLACED.search(text)
+    return f"{match[3].strip()} (line {match[1]}, column {match[2]})" if match else " ".join(text.split())
+
+
+def device_taint_text(taint: DeviceTaint, with_rule: bool = True) -> str:
     """A device taint as ``key=value:Effect``, with the rule that it came from."""
     text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-    return f"{text} (DeviceTaintRule {taint.rule})" if taint.rule else text
+    return f"{text} (DeviceTaintRule {taint.rule})" if taint.rule and with_rule else text
 
 
 def short_text(short: CapacityShort) -> str:

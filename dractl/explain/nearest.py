@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
-from dractl.explain.judge import CLASS, ERROR, REQUEST, Ask, Fault, Judgement
+from dractl.explain.judge import CLASS, ERROR, NOT_COMPILED, REQUEST, Ask, Fault, Judgement
 from dractl.explain.report import NearView
 from dractl.explain.survey import Survey, visible_devices
 from dractl.explain.terms import Term
@@ -57,7 +57,7 @@ def misses_of(survey: Survey, index: int, nodes: Iterable[str] | None = None) ->
         (of_class, number, term.source): TermTally(term, of_class) for of_class, number, term in survey.judge.terms(ask)
     }
     total = 0
-    memo: dict[int, list[Fault]] = {}
+    memo: dict[Hashable, list[Fault]] = {}
     judged = {
         device_id: judgement
         for device_id, judgement in survey.judgements[index].items()
@@ -71,10 +71,12 @@ def misses_of(survey: Survey, index: int, nodes: Iterable[str] | None = None) ->
         total += 1
         if judgement.code not in (CLASS, REQUEST, ERROR):
             continue
-        faults = memo.get(id(judgement))
+        device = survey.seen[device_id]
+        alike = survey.judge.projection(ask, device_id.driver, device)
+        faults = memo.get(alike)
         if faults is None:
-            faults = survey.judge.failing_terms(ask, device_id.driver, survey.seen[device_id])
-            faults = memo[id(judgement)] = faults or list(judgement.selection.faults)
+            faults = survey.judge.failing_terms(ask, device_id.driver, device)
+            faults = memo[alike] = faults or list(judgement.selection.faults)
         for fault in faults:
             tally = tallies.get((fault.of_class, fault.index, fault.term.source))
             if tally is not None:
@@ -166,6 +168,8 @@ def near_views(survey: Survey, ask: Ask, misses: Misses, limit: int = 5) -> list
     for miss in misses.groups[:limit]:
         if len(miss.faults) > fewest:
             break
+        if any((fault.error or "").startswith(NOT_COMPILED) for fault in miss.faults):
+            continue
         devices = sorted(miss.devices, key=lambda one: natural(str(one)))
         nodes = sorted({node for one in devices for node in nodes_with(survey, one)}, key=natural)
         shown = device_names(devices)

@@ -26,11 +26,12 @@ from dractl.explain.nodes import (
     drivers_of,
 )
 from dractl.explain.placement import fits_elsewhere, no_node_left, pods_text, rule_text
+from dractl.explain.pools import explain_pools
 from dractl.explain.publication import class_missing, explain_unpublished
 from dractl.explain.selection import explain_misses
 from dractl.explain.statements import scope_of
 from dractl.explain.taken import explain_outdated, explain_taken
-from dractl.explain.variants import explain_variants, without_allocations
+from dractl.explain.variants import scheduler_fault, tell_fault
 from dractl.explain.words import listing, plural, ranges
 from dractl.rules import allocation as rules
 from dractl.rules import topology
@@ -102,10 +103,17 @@ def does_not_fit(case: Case, answer: Answer, nodes: Sequence[NodeAnswer], others
     """Why none of some nodes serves the claims; ``others`` if they are what an error has left over."""
     names = [node.name for node in nodes]
     where, lead = _scope_words(case, nodes, others)
-    idle = _idle(case, names)
+    # what an error has left over is part of the allowed nodes: the question for all of them says nothing about it
+    idle = None if others else case.idle
     judged = idle or case
     judged_nodes = [judged.nodes[name] for name in names]
     told = statements(judged, judged_nodes, where)
+    fault = scheduler_fault(case, names)
+    if fault is not None and told[0].kind == SEARCH:
+        # the fault is what has to be known; that the search finds nothing follows from it
+        tell_fault(answer, fault)
+        held = explain_taken(case, answer, told[0].asks, told[0].nodes)
+        return held
     for number, one in enumerate(told):
         answer.say(f"{lead}{one.text}" if number == 0 else one.text)
         _finding(judged, answer, one, answer.summary if number == 0 and not answer.details else one.text)
@@ -124,7 +132,8 @@ def does_not_fit(case: Case, answer: Answer, nodes: Sequence[NodeAnswer], others
         if one.kind in _ABOUT_TAKEN:
             held += explain_taken(case, answer, one.asks, one.nodes)
     _constraint_partners(case, answer, nodes)
-    explain_variants(case, answer, names)
+    if fault is not None:
+        tell_fault(answer, fault)
     return held
 
 
@@ -140,16 +149,6 @@ def _scope_words(case: Case, nodes: Sequence[NodeAnswer], others: bool) -> tuple
         because = f" ({own})" if own else ""
         return f" on {names}", f"{pods_text(case.pods)} may only run on {names}{because}, and "
     return f" on the {len(nodes)} nodes that the pod may use", ""
-
-
-def _idle(case: Case, names: Sequence[str]) -> Case | None:
-    """The same question with every device free; None if then (or anyway) it would fit somewhere among the nodes."""
-    if not any(claim.allocation is not None for claim in case.inventory.claims.values()):
-        return None
-    idle = without_allocations(case)
-    if any(idle.nodes[name].verdict != "doesNotFit" for name in names):
-        return None
-    return idle
 
 
 def _hopeless(
@@ -218,6 +217,7 @@ def _finding(case: Case, answer: Answer, one: Statement, text: str) -> None:
 def _more(case: Case, answer: Answer, one: Statement) -> None:
     """More about a request that no node serves: drivers that publish nothing, values that nearly match, counts."""
     if one.kind == NOTHING:
+        explain_pools(case, answer, one.asks, one.nodes)
         for index in one.asks:
             for driver in sorted(drivers_of(case.survey, index)):
                 if not any(key.driver == driver for key in case.inventory.pools):
@@ -232,6 +232,7 @@ def _more(case: Case, answer: Answer, one: Statement) -> None:
         answer.advise(f"ask for at most {most} in one claim; more need several pods, each with a claim of its own")
     if one.kind in (UNMATCHED, FEW, TAKEN):
         explain_outdated(case, answer, one.asks)
+        explain_pools(case, answer, one.asks, one.nodes)
 
 
 def _constraint_partners(case: Case, answer: Answer, nodes: Sequence[NodeAnswer]) -> None:

@@ -24,7 +24,8 @@ def reasons_text(answers: Sequence[NodeAnswer], limit: int = 4) -> str:
     by_reason: dict[str, list[str]] = {}
     for answer in answers:
         for reason in answer.pod.reasons:
-            by_reason.setdefault(reason.shared, []).append(answer.name)
+            # with values where only one node is meant
+            by_reason.setdefault(reason.shared if len(answers) > 1 else reason.text, []).append(answer.name)
     ranked = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
     parts = []
     for words, nodes in ranked[:limit]:
@@ -49,6 +50,8 @@ def no_node_left(case: Case, answer: Answer) -> None:
     _unknown_labels(case, answer)
     excluded = list(case.nodes.values())
     text = f"{pods} may use none of the {count(len(excluded), 'node')}: {reasons_text(excluded)}"
+    if len(excluded) == 1:
+        text = f"{pods} may not use the only node, {excluded[0].name}: {reasons_text(excluded)}"
     answer.say(text if excluded else f"there is no node that {pods} could use")
     fitting = case.fitting(eligible=False)
     if fitting:

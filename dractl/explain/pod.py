@@ -183,15 +183,9 @@ def _not_together(case: Case, claims: list[ResourceClaim], alone: dict[str, list
     parts = [f"{name} on {ranges(nodes, 4)}" for name, nodes in alone.items()]
     common = set.intersection(*(set(nodes) for nodes in alone.values()))
     names = ranges([name for name in case.nodes if name in common], 4)
-    why = (
-        f", and on {names}, where each would fit, they want the same devices"
-        if common
-        else ", and there is no node on which all of them would"
-    )
-    text = (
-        f"the {len(claims)} claims of pod {key_of(case.pods[0]) if case.pods else ''} fit alone, but not together: "
-        f"{listing(parts, 4)} would fit{why}"
-    )
+    why = f"on {names} they want the same devices" if common else "no node serves all of them"
+    whose = f" of pod {key_of(case.pods[0])}" if case.pods else ""
+    text = f"the {len(claims)} claims{whose} fit alone ({'; '.join(parts)}), but not together: {why}"
     answer.say(text)
     pod = case.pods[0].meta if case.pods else None
     answer.find(rules.NOT_TOGETHER.finding(text, ObjectRef("Pod", pod.name, pod.namespace) if pod else None))

@@ -147,10 +147,10 @@ def class_missing(inventory: Inventory, answer: Answer, requests: list[tuple[str
         exist = plural(len(classes), "the class that exists is", "the classes that exist are")
         text += f"; {exist} {there}" if classes else "; no DeviceClass exists at all"
         answer.say(text)
-        answer.find(rules.UNKNOWN_CLASS.finding(f"request {request} names DeviceClass {name}, which does not exist"))
+        answer.find(rules.UNKNOWN_CLASS.finding(text))
         alike = near(name, classes)
         if alike:
-            answer.advise(f"did you mean {listing(alike, 3, 'or')}? A claim's spec cannot be changed: make it anew")
+            answer.advise(f"name class {listing(alike, 3, 'or')}, if that is meant: the name is nearly the same")
     for name in dict.fromkeys(name for _, name in requests):
         _driver_of_missing_class(inventory, answer, name, pods)
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from dractl.explain.eligibility import affinity_text
 from dractl.explain.holders import holders_of
 from dractl.explain.judge import Ask, device_taint_text
 from dractl.explain.nearest import (
     TermTally,
-    by_class,
     device_names,
     misses_of,
     number,
@@ -65,12 +65,9 @@ def scope_of(survey: Survey, index: int, nodes: Iterable[str]) -> Scope:
         for candidate in found.matched:
             scope.matched.setdefault(candidate.id, candidate)
         scope.failing += found.failing
+        classed.update(found.classed)
         scope.most_matched = _more(scope.most_matched, len(found.matched), name)
         scope.most_usable = _more(scope.most_usable, len(found.usable), name)
-    nodes_in = set(scope.nodes)
-    for device, judgement in survey.judgements[index].items():
-        if not by_class(judgement) and nodes_in.intersection(survey.nodes_of_device.get(device, ())):
-            classed.add(device)
     scope.in_class = len(classed)
     return scope
 
@@ -113,12 +110,59 @@ def nothing_published(scope: Scope, where: str) -> str:
             f"class {ask.spec.device_class_name} of request {ask.label} selects none of the "
             f"devices{where or ' there are'}: {blamed}"
         )
-    text = f"no device of class {ask.spec.device_class_name} is published{where} (request {ask.label})"
-    if where and elsewhere:
-        other = scope_of(scope.survey, scope.index, elsewhere)
-        if other.in_class:
-            text += f"; elsewhere there are {other.in_class:,}"
-    return text
+    pools = troubled_pools(scope)
+    if pools:
+        return (
+            f"no {noun(ask)} of class {ask.spec.device_class_name} counts{where} (request {ask.label}): "
+            f"{listing(pools, 3)}"
+        )
+    if where and elsewhere and (other := scope_of(scope.survey, scope.index, elsewhere)).in_class:
+        there = f"elsewhere there {plural(other.in_class, 'is')} {other.in_class:,}"
+        what = f"{noun(ask)} of class {ask.spec.device_class_name}"
+        return f"no {what} is published{where} (request {ask.label}), {there}"
+    unseen = _unseen(scope)
+    if unseen:
+        return (
+            f"no node sees a {noun(ask)} of class {ask.spec.device_class_name} (request {ask.label}): "
+            f"{listing(unseen, 3)}"
+        )
+    return f"no {noun(ask)} of class {ask.spec.device_class_name} is published{where} (request {ask.label})"
+
+
+def troubled_pools(scope: Scope) -> list[str]:
+    """Pools of the ask's drivers that do not count on the nodes of a scope, and why."""
+    drivers = drivers_of(scope.survey, scope.index)
+    out: dict[str, list[str]] = {}
+    for name in scope.nodes:
+        for pool in scope.survey.nodes[name].pools:
+            if pool.usable or pool.driver not in drivers:
+                continue
+            why = f"is invalid ({pool.reason})" if pool.reason else f"has {pool.found} of {pool.expected} slices"
+            out.setdefault(f"pool {pool} {why}", []).append(name)
+    return [f"{text} on {ranges(nodes, 3)}" for text, nodes in out.items()]
+
+
+def _unseen(scope: Scope) -> list[str]:
+    """Devices of the class that are published, but for no node that there is."""
+    survey = scope.survey
+    found: dict[str, list[DeviceId]] = {}
+    for device_id, published in survey.inventory.devices.items():
+        if device_id in survey.seen:
+            continue
+        selection = survey.judge.selection(scope.ask, device_id.driver, published.device)
+        if selection.code == "class-selector":
+            continue
+        item = published.slice
+        if published.node_name:
+            reason = f"published for node {published.node_name}, which does not exist"
+        elif item.node_selector is not None:
+            reason = f"published for nodes with {affinity_text(item.node_selector.terms)}, which no node is"
+        else:
+            reason = "in a pool that does not count"
+        found.setdefault(reason, []).append(device_id)
+    return [
+        f"{device_names(devices, 3)} {plural(len(devices), 'is')} {reason}" for reason, devices in found.items()
+    ]
 
 
 # --- nothing matches ------------------------------------------------------------------------------------------------

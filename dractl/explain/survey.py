@@ -42,12 +42,18 @@ class Candidate:
 class AskOnNode:
     """What one ask finds on one node."""
 
-    in_class: int = 0
+    classed: list[DeviceId] = field(default_factory=list)
+    """Devices that the class takes, whatever the request says of them."""
     failing: int = 0
     """Devices on which a selector fails with an error."""
     matched: list[Candidate] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
     """First refusals of the devices seen, those of other classes included."""
+
+    @property
+    def in_class(self) -> int:
+        """How many devices the class takes."""
+        return len(self.classed)
 
     @property
     def usable(self) -> list[Candidate]:
@@ -73,11 +79,16 @@ class NodeFacts:
 class Survey:
     """The devices of an inventory in the eyes of some asks."""
 
-    def __init__(self, inventory: Inventory, profile: Profile, asks: list[Ask]) -> None:
+    def __init__(
+        self, inventory: Inventory, profile: Profile, asks: list[Ask], alike: Survey | None = None
+    ) -> None:
+        """``alike`` is a survey of the same asks under the same profile, whose evaluations count here as well."""
         self.inventory = inventory
         self.profile = profile
         self.asks = asks
         self.judge = Judge(inventory, profile)
+        if alike is not None:
+            self.judge.learn(alike.judge)
         self.slices: list[ResourceSlice] = with_taint_rules(inventory.slices, inventory.taint_rules, profile)
         self.gatherer = PoolGatherer(profile, self.slices)
         self.seen: dict[DeviceId, Device] = {}
@@ -109,7 +120,7 @@ class Survey:
         if code is not None:
             found.refused[code] += 1
         if code != "class-selector" and not (code == ERROR and judgement.selection.faults[0].of_class):
-            found.in_class += 1
+            found.classed.append(device_id)
         if code == ERROR:
             found.failing += 1
         if code not in SELECTION:

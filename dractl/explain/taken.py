@@ -8,7 +8,7 @@ from dractl.explain.answer import Answer
 from dractl.explain.case import Case
 from dractl.explain.eligibility import tolerates
 from dractl.explain.holders import Held, holders_of
-from dractl.explain.judge import COUNTERS, INSUFFICIENT, TAINTED, Ask, device_taint_text
+from dractl.explain.judge import COUNTERS, INSUFFICIENT, TAINTED, UNDEFINED, Ask, device_taint_text
 from dractl.explain.lifecycle import FINALIZER, gone_consumers, since
 from dractl.explain.nearest import device_names
 from dractl.explain.room import fraction
@@ -16,7 +16,7 @@ from dractl.explain.statements import Scope, noun, scope_of, short_name
 from dractl.explain.survey import Candidate
 from dractl.explain.words import listing, natural, plural, ranges
 from dractl.inventory import DeviceId, Key, key_of
-from dractl.kube.objects import DeviceTaint, ResourceClaim, Taint
+from dractl.kube.objects import Device, DeviceTaint, ResourceClaim, Taint
 from dractl.rules import allocation as rules
 from dractl.rules import lifecycle, scheduler
 from dractl.rules.finding import ObjectRef
@@ -32,6 +32,7 @@ def explain_taken(case: Case, answer: Answer, indices: Sequence[int], nodes: Seq
         _taints(case, answer, scope)
         _counters(case, answer, scope)
         _shares(case, answer, scope, held)
+        _amounts(answer, scope)
         _same_names(case, answer, scope, nodes)
         _one_a_node(case, answer, scope)
     _holders(case, answer, held, scopes)
@@ -50,7 +51,8 @@ def _taints(case: Case, answer: Answer, scope: Scope) -> None:
     for one in tainted:
         for taint in one.judgement.taints:
             by_taint.setdefault(device_taint_text(taint), (taint, []))[1].append(one)
-    for text, (taint, devices) in by_taint.items():
+    for taint, devices in by_taint.values():
+        text = device_taint_text(taint, with_rule=False)
         names = device_names([one.id for one in devices])
         who = f"by DeviceTaintRule {taint.rule}" if taint.rule else f"by its driver, {devices[0].id.driver}"
         when = f" since {taint.time_added}" if taint.time_added else ""
@@ -238,6 +240,42 @@ def _shares(case: Case, answer: Answer, scope: Scope, held: list[Held]) -> None:
         f"give {names} capacity.requests {short.name} (a claim's spec cannot be changed: make them anew); then several "
         "fit on one device"
     )
+
+
+def _amounts(answer: Answer, scope: Scope) -> None:
+    """Amounts that a device does not have under that name, or that its policy does not allow."""
+    told: set[str] = set()
+    for one in scope.matched.values():
+        short = one.judgement.short
+        if short is None or short.name in told:
+            continue
+        if one.judgement.code == UNDEFINED:
+            told.add(short.name)
+            there = listing(sorted(one.device.capacity), 6)
+            answer.say(
+                f"request {scope.ask.label} names capacity {short.name}; {short_name(one.id)} has "
+                + (f"{there}, and a name has to be written exactly as in the slice" if there else "no capacity at all")
+            )
+        elif short.by_policy and short.name in one.device.capacity:
+            told.add(short.name)
+            allowed = policy_text(one.device, short.name)
+            answer.say(f"the policy of {short.name} on {short_name(one.id)} allows {allowed}")
+
+
+def policy_text(device: Device, name: str) -> str:
+    """The amounts that a device's policy allows."""
+    policy = device.capacity[name].request_policy
+    if policy is None:
+        return "any amount"
+    if policy.valid_values:
+        return listing([str(value) for value in policy.valid_values], 10, "or")
+    bounds = policy.valid_range
+    if bounds is None:
+        return "any amount"
+    parts = [f"at least {bounds.min}"] if bounds.min is not None else []
+    parts += [f"at most {bounds.max}"] if bounds.max is not None else []
+    parts += [f"in steps of {bounds.step}"] if bounds.step is not None else []
+    return listing(parts)
 
 
 def _charged_in_full(case: Case, held: Held, full: list[Candidate]) -> bool:

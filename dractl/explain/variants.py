@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dractl.allocator import quirks as q
 from dractl.explain.answer import Answer
 from dractl.explain.case import FITS, Case
 from dractl.explain.words import ranges
 from dractl.inventory import Inventory
-from dractl.kube.objects import KubeObject, ResourceClaim
+from dractl.kube.objects import ResourceClaim
 from dractl.rules import scheduler
 
 
-def without_allocations(case: Case) -> Case:
-    """The case in a cluster where no claim has any device."""
-    objects = [_freed(item, case) for item in case.inventory.objects]
-    inventory = Inventory(objects, case.inventory.provenance)
-    return Case(inventory, case.release, case.profile, case.claims, case.pods, case.held, case.now, case.limits)
+@dataclass(slots=True)
+class Fault:
+    """A fault of the scheduler that keeps the claims from nodes where they fit: what happens, and what helps."""
+
+    text: str
+    advice: str
 
 
-def _freed(item: KubeObject, case: Case) -> KubeObject:
-    if isinstance(item, ResourceClaim) and item.allocation is not None and item not in case.held:
-        return replace(item, allocation=None, reserved_for=[])
-    return item
-
-
-def explain_variants(case: Case, answer: Answer, names: Sequence[str]) -> None:
-    """Say if a faultless scheduler would find devices where this one does not."""
+def scheduler_fault(case: Case, names: Sequence[str]) -> Fault | None:
+    """Whether a scheduler without faults would find devices on nodes where this one finds none."""
     open_nodes = [name for name in names if not case.nodes[name].reason.blockers and case.nodes[name].verdict != FITS]
     if not open_nodes or not case.profile.quirks:
-        return
+        return None
     correct = Case(
         case.inventory, case.release, case.profile.correct(), case.claims, case.pods, case.held, case.now, case.limits
     )
     found = [name for name in open_nodes if correct.nodes[name].verdict == FITS]
     if not found:
-        return
+        return None
     culprit = _culprit(case, found[0])
     effect = f": {culprit.effect}" if culprit else ""
     fix = f" ({culprit.fix})" if culprit and culprit.fix else ""
-    text = (
-        f"on {ranges(found, 4)} the devices fit, but kube-scheduler {case.profile.release} does not find "
-        f"them{effect}{fix}"
-    )
-    answer.say(text)
-    answer.find(scheduler.COUNTERS_LEAK.finding(text))
-    if culprit and culprit.advice:
-        answer.advise(culprit.advice)
+    where, release = ranges(found, 4), case.profile.release
+    text = f"on {where} the devices fit, but kube-scheduler {release} does not find them{effect}{fix}"
+    return Fault(text, culprit.advice if culprit else "")
+
+
+def tell_fault(answer: Answer, fault: Fault) -> None:
+    """Say what the scheduler does wrong."""
+    answer.say(fault.text)
+    answer.find(scheduler.COUNTERS_LEAK.finding(fault.text))
+    if fault.advice:
+        answer.advise(fault.advice)
 
 
 def _culprit(case: Case, name: str) -> q.Quirk | None:

@@ -40,7 +40,10 @@ from dractl.explain.report import (
 )
 from dractl.explain.statements import code_counts, noun, scope_of
 from dractl.explain.survey import visible_devices
+from dractl.explain.terms import attribute_text
 from dractl.explain.words import count, listing, natural, plural, ranges
+from dractl.inventory import DeviceId
+from dractl.kube.objects import Device
 
 _VERDICTS: dict[str, NodeVerdict] = {
     "fits": "fits",
@@ -91,7 +94,7 @@ def _rank(members: list[NodeAnswer]) -> tuple[object, ...]:
 def _group(case: Case, members: list[NodeAnswer]) -> GroupView:
     first = members[0]
     nodes = [answer.name for answer in members]
-    pod = listing([reason.shared for reason in first.pod.reasons], 4)
+    pod = listing([reason.text if len(nodes) == 1 else reason.shared for reason in first.pod.reasons], 4)
     if first.verdict == FITS:
         them = plural(len(nodes), "it", "them")
         reason = "fits" if first.eligible else f"fits, but the pod may not use {them}: {pod}"
@@ -102,7 +105,7 @@ def _group(case: Case, members: list[NodeAnswer]) -> GroupView:
         reason = first.result.error or "undecided"
     else:
         texts = [blocker_text(case, blocker, members) for blocker in first.reason.blockers]
-        reason = "; ".join(texts) or "the devices are free one by one, but not together"
+        reason = "; ".join(texts) or "devices are free one by one, but the search does not find enough of them"
     if pod:
         reason += f"; besides, the pod may not use {plural(len(nodes), 'it', 'them')}: {pod}"
     return GroupView(len(nodes), reason, _refusals(case, nodes), nodes, ranges(nodes, 5), _VERDICTS[first.verdict])
@@ -175,20 +178,40 @@ def device_views(case: Case, answer: NodeAnswer) -> list[DeviceOnNode]:
     out: list[tuple[int, DeviceOnNode]] = []
     for pool in facts.pools:
         if not pool.usable:
-            text = pool.reason or f"{pool.found} of {pool.expected} slices are there"
-            code = "pool-invalid" if pool.reason else "pool-incomplete"
-            out.append((1, DeviceOnNode("", f"{pool}", code, f"the whole pool does not count: {text}")))
+            why = pool.reason or f"{pool.found} of {pool.expected} slices are there"
+            refusal = "pool-invalid" if pool.reason else "pool-incomplete"
+            out.append((1, DeviceOnNode("", f"{pool}", refusal, f"the whole pool does not count: {why}")))
     for index, ask in enumerate(case.survey.asks):
-        for device_id, _ in visible_devices(facts.node, facts.pools):
+        for device_id, device in visible_devices(facts.node, facts.pools):
             judgement = case.survey.judgements[index].get(device_id)
             if judgement is None:
                 continue
-            text = judgement.text or "is usable"
-            if judgement.code is None and (ask.name, *device_id) in taken:
-                text = "would be taken"
-            order = 2 if judgement.code == "class-selector" else 0
-            out.append((order, DeviceOnNode(ask.label, str(device_id), judgement.code, text)))
+            code, text = judgement.code, judgement.text
+            if code is None:
+                code, text = _usable_text(case, index, device_id, device)
+                if (ask.name, *device_id) in taken:
+                    text = f"would be taken{text.removeprefix('is usable')}"
+            order = 2 if code == "class-selector" else 0
+            out.append((order, DeviceOnNode(ask.label, str(device_id), code, text)))
     return [view for _, view in sorted(out, key=lambda item: item[0])]
+
+
+def _usable_text(case: Case, index: int, device_id: DeviceId, device: Device) -> tuple[str | None, str]:
+    """A device that nothing of its own keeps from being taken: its values for the constraints on the request."""
+    parts = []
+    code = None
+    for rule in case.reasons.rules:
+        if index not in rule.asks:
+            continue
+        attribute = attribute_of(device_id.driver, device, rule.attribute)
+        if attribute is None:
+            code = ATTRIBUTE_MISSING
+            parts.append(f"has no {rule.attribute}")
+        else:
+            parts.append(f"{rule.attribute.rpartition('/')[2]} {attribute_text(attribute.value)}")
+    if code is not None:
+        return code, ", ".join(parts)
+    return None, ", ".join(["is usable", *parts])
 
 
 # --- requests and constraints ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -10,11 +11,11 @@ from dractl.explain.case import Case
 from dractl.explain.constraints import Rule
 from dractl.explain.errors import Failing, failing_devices, guarded
 from dractl.explain.holders import Held, holders_of
-from dractl.explain.judge import Ask, Fault, device_taint_text
+from dractl.explain.judge import UNDEFINED, Ask, Fault, device_taint_text
 from dractl.explain.lifecycle import gone_consumers
 from dractl.explain.nearest import device_names, misses_of, readable
 from dractl.explain.selection import rounded_down
-from dractl.explain.terms import Field, value_text
+from dractl.explain.terms import Field, names_of, value_text
 from dractl.explain.words import listing, natural, near, plural, ranges
 from dractl.inventory import DeviceId, key_of
 from dractl.kube.objects import (
@@ -147,8 +148,26 @@ def _guards(failing: Failing) -> Iterator[Change]:
     source = guarded(fault, expression)
     if source is not None:
         yield _selector_change(ask, fault, source, f"guard the selector: {source}", 8, whole=True)
+    for spelt, other in _respelled(failing):
+        yield _selector_change(ask, fault, spelt, f"write {other} instead of {fault.missing[1]}", 6, whole=True)
     for number, moved in enumerate(_as_capacity(failing)):
         yield _selector_change(ask, fault, moved, f"compare the capacity: {moved}", 9 + number)
+
+
+def _respelled(failing: Failing) -> Iterator[tuple[str, str]]:
+    """The whole expression with the missing name as the devices spell it: (expression, name)."""
+    missing, fault = failing.fault.missing, failing.fault
+    expression = failing.ask.spec.selectors[fault.index].cel or ""
+    field_of_term = fault.term.field
+    if missing is None or field_of_term is None:
+        return
+    domain, name = missing
+    driver, device = next((one.driver, device) for one, device in failing.devices.items())
+    kind = "capacity" if field_of_term.kind == "capacity" else "attribute"
+    known = [bare for where, bare in names_of(driver, device, kind) if where == domain]
+    for other in near(name, known):
+        if len(re.findall(rf"\b{re.escape(name)}\b", expression)) == 1:
+            yield re.sub(rf"\b{re.escape(name)}\b", other, expression), other
 
 
 def _as_capacity(failing: Failing) -> Iterator[str]:
@@ -269,7 +288,7 @@ def _counts(case: Case) -> Iterator[Change]:
                     subjects=subject,
                 )
         elif ask.count > 1:
-            lower = sorted({number for number in usable if 0 < number < ask.count}, reverse=True)[:2]
+            lower = sorted({min(number, 32) for number in usable if 0 < min(number, 32) < ask.count}, reverse=True)[:2]
             for number in lower or [1]:
                 yield Change(
                     "count",
@@ -286,26 +305,52 @@ def _counts(case: Case) -> Iterator[Change]:
 def _capacities(case: Case) -> Iterator[Change]:
     names = [answer.name for answer in case.eligible] or list(case.nodes)
     for index, ask in enumerate(case.survey.asks):
-        left: dict[str, Quantity] = {}
-        for name in names:
-            for one in case.survey.nodes[name].asks[index].matched:
-                short = one.judgement.short
-                if short is None or short.has is None or short.wanted is None or short.by_policy:
-                    continue
+        asked = ask.spec.capacity or {}
+        done: set[tuple[str, str]] = set()
+        for name, amount, renamed in _amounts_possible(case, index, names):
+            if (name, str(amount)) in done:
+                continue
+            done.add((name, str(amount)))
+            kept = {key: value for key, value in asked.items() if key not in (name, renamed)}
+            wanted = asked.get(renamed or name)
+            text = f"name capacity {name} instead of {renamed}" if renamed else f"ask for {amount} of {name}"
+            if wanted is not None and not renamed:
+                text += f" instead of {wanted}"
+            yield Change(
+                "capacity",
+                f"in request {ask.label} {text}",
+                CLAIM,
+                31,
+                _request_setter(ask, capacity={**kept, name: amount}),
+                subjects=frozenset({f"{ask.label} capacity"}),
+            )
+
+
+def _amounts_possible(case: Case, index: int, nodes: list[str]) -> Iterator[tuple[str, Quantity, str]]:
+    """(capacity, amount, the name to be replaced) of what could be asked for instead; the most that is left first."""
+    left: dict[str, Quantity] = {}
+    for node in nodes:
+        for one in case.survey.nodes[node].asks[index].matched:
+            short = one.judgement.short
+            if short is None or short.wanted is None:
+                continue
+            if short.code == UNDEFINED:
+                bare = short.name.rpartition("/")[2]
+                for key in one.device.capacity:
+                    if key.rpartition("/")[2] == bare or near(short.name, [key]):
+                        yield key, short.wanted, short.name
+            elif short.has is not None and short.by_policy:
+                policy = one.device.capacity[short.name].request_policy
+                if policy is not None and policy.valid_values:
+                    yield short.name, max(policy.valid_values), ""
+                elif policy is not None and policy.valid_range is not None and policy.valid_range.max is not None:
+                    yield short.name, policy.valid_range.max, ""
+            elif short.has is not None:
                 rest = Quantity(short.has.nano - short.taken, short.has.notation)
                 if rest.nano > 0 and (short.name not in left or left[short.name] < rest):
                     left[short.name] = rest
-        for name, amount in left.items():
-            wanted = (ask.spec.capacity or {}).get(name)
-            instead = f" instead of {wanted}" if wanted is not None else ""
-            yield Change(
-                "capacity",
-                f"in request {ask.label} ask for {amount} of {name}{instead}",
-                CLAIM,
-                31,
-                _request_setter(ask, capacity={**(ask.spec.capacity or {}), name: amount}),
-                subjects=frozenset({f"{ask.label} capacity"}),
-            )
+    for name, amount in left.items():
+        yield name, amount, ""
 
 
 # --- the pod's rules and the nodes ----------------------------------------------------------------------------------
@@ -432,6 +477,9 @@ def _avoid(case: Case) -> Iterator[Change]:
 
 
 def _holders(case: Case) -> Iterator[Change]:
+    if case.idle is not None:
+        # even with all devices free it would not fit
+        return
     names = [answer.name for answer in case.eligible] or list(case.nodes)
     held = holders_of(case.survey, range(len(case.survey.asks)), names)
     for one in held[:_HOLDERS]:

@@ -84,7 +84,10 @@ def find_fixes(case: Case) -> Fixes:
             out.note = "No single change helps; these together do."
     if not out.fixes:
         tried = search.trials
-        out.note = f"None of the {tried} changes that were tried makes it fit." if tried else ""
+        if tried:
+            out.note = f"None of the {tried} changes that were tried makes it fit."
+        if tried == 1:
+            out.note = "The one change that was tried does not make it fit."
     claims = any(fix.who == CLAIM for fix in out.fixes)
     if claims:
         out.note = f"{out.note} {IMMUTABLE}".strip()
@@ -122,6 +125,8 @@ def _nodes(names: Iterable[str]) -> list[str]:
 def _holder_sets(search: _Search) -> list[FixView]:
     """For the nodes closest to a fit: the fewest holders whose devices, given back together, suffice."""
     case = search.case
+    if case.idle is not None:
+        return []
     close = sorted(case.eligible, key=lambda answer: (-answer.reason.depth, natural(answer.name)))
     out = []
     for answer in close[:_NODES_FOR_SETS]:

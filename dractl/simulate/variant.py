@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.allocator import Allocator
+from dractl.allocator.state import AllocatedState
 from dractl.explain.case import ERROR, FITS, Case
 from dractl.explain.eligibility import pod_on_node, used_on_nodes
 from dractl.explain.lifecycle import usable_nodes
@@ -20,6 +22,7 @@ from dractl.kube.objects import (
     ResourceClaim,
     ResourceSlice,
 )
+from dractl.kube.quantity import Quantity
 
 
 @dataclass(slots=True)
@@ -37,6 +40,8 @@ class Variant:
     """Claims whose devices are given back."""
     avoided: set[str] = field(default_factory=set)
     """Nodes that the pods are kept from."""
+    used: dict[str, dict[str, Quantity]] = field(default_factory=dict)
+    """What placed pods request, by node."""
 
     @classmethod
     def of(cls, case: Case) -> Variant:
@@ -50,6 +55,7 @@ class Variant:
             list(inventory.classes.values()),
             list(inventory.taint_rules),
             {name: facts.node for name, facts in case.survey.nodes.items()},
+            used=used_on_nodes(inventory.pods.values()),
         )
 
     def copy(self) -> Variant:
@@ -67,17 +73,24 @@ class Variant:
 
     def allowed(self) -> list[Node]:
         """The nodes that the pods may use."""
-        used = used_on_nodes(self.case.inventory.pods.values())
+        case = self.case
+        same_pods = all(one is other for one, other in zip(self.pods, case.pods, strict=True))
         out = []
         for name, node in self.nodes.items():
             if name in self.avoided:
                 continue
-            if all(pod_on_node(pod, node, used.get(name)).eligible for pod in self.pods) and self._held_there(name):
+            if same_pods and node is case.survey.nodes[name].node:
+                may = case.nodes[name].eligible
+            else:
+                may = self._may(name, node)
+            if may:
                 out.append(node)
         return out
 
-    def _held_there(self, name: str) -> bool:
+    def _may(self, name: str, node: Node) -> bool:
         inventory = self.case.inventory
+        if self.pods and not any(pod_on_node(pod, node, self.used.get(name)).eligible for pod in self.pods):
+            return False
         return all(
             claim.allocation is None or name in usable_nodes(inventory, claim.allocation) for claim in self.case.held
         )
@@ -90,14 +103,7 @@ class Variant:
         allowed = self.allowed()
         touched = set(only) if only is not None else None
         tried = [node for node in allowed if touched is None or node.meta.name in touched]
-        asked = {id(claim) for claim in self.case.claims}
-        holding = [
-            claim
-            for claim in self.case.inventory.claims.values()
-            if id(claim) not in asked and key_of(claim) not in self.freed
-        ]
-        allocator = Allocator(self.case.profile, self.slices, self.classes, holding, self.taint_rules)
-        results = allocator.allocate_nodes(self.claims, tried, self.case.limits).by_node
+        results = self._allocator().allocate_nodes(self.claims, tried, self.case.limits).by_node
         if any(result.verdict == ERROR and result.fatal for result in results.values()):
             return []
         if touched is not None:
@@ -105,6 +111,22 @@ class Variant:
             if any(answer.verdict == ERROR and answer.result.fatal for answer in rest):
                 return []
         return [name for name, result in results.items() if result.verdict == FITS]
+
+    def _allocator(self) -> Allocator:
+        case = self.case
+        asked = {id(claim) for claim in case.claims}
+        holding = [
+            claim
+            for claim in case.inventory.claims.values()
+            if id(claim) not in asked and key_of(claim) not in self.freed
+        ]
+        published = all(one is other for one, other in zip(self.slices, case.inventory.slices, strict=True))
+        if published and len(self.taint_rules) == len(case.inventory.taint_rules):
+            # only what is in use differs: the pools need not be put together again
+            allocator = copy(case.allocator)
+            allocator.state = AllocatedState.of(holding, case.profile.features.consumable_capacity)
+            return allocator
+        return Allocator(case.profile, self.slices, self.classes, holding, self.taint_rules)
 
     # --- changes of claims ---
 

@@ -214,10 +214,11 @@ class _Page:
             where = ", ".join(group["names"]) if self.wide else group["where"]
             self.item(f"{where}: {group['reason']}", f"    {group['nodes']:>{width}}  ")
             if self.wide:
+                by_request: dict[str, list[str]] = {}
                 for refusal in group.get("refusals", []):
-                    words = f"{refusal['request']}: {refusal['devices']} {refusal['code']}"
-                    extra = f" ({refusal['text']})" if refusal.get("text") else ""
-                    self.item(words + extra, " " * (width + 8))
+                    by_request.setdefault(refusal["request"], []).append(f"{refusal['devices']} {refusal['code']}")
+                for request, refused in by_request.items():
+                    self.item(f"{request}: {', '.join(refused)}", " " * (width + 8))
         if len(groups) > len(shown):
             rest = sum(group["nodes"] for group in groups[len(shown) :])
             self.line(f"    ... {rest} more nodes in {len(groups) - len(shown)} groups (-o wide shows them)")
@@ -227,12 +228,15 @@ class _Page:
         for node in report.get("nodes", []):
             if node.get("devices") is None:
                 continue
-            self.title(f"node {node['name']}: {_node_words(node)}")
-            rows = node["devices"]
+            self.title(f"node {node['name']}: {_node_words(node, report['groups'])}")
+            every = node["devices"]
+            rows = every if self.wide else [row for row in every if row.get("code") != "class-selector"]
             shown = rows if self.wide else rows[:_DEVICES_SHOWN]
-            self.columns([[row["request"], row["device"], row["text"]] for row in shown])
-            if len(rows) > len(shown):
-                self.line(f"      ... {len(rows) - len(shown)} more (-o wide shows them)")
+            if shown:
+                self.columns([[row["request"], row["device"], row["text"]] for row in shown])
+            if len(every) > len(shown):
+                other = "more, those of other classes among them" if len(every) > len(rows) else "more"
+                self.line(f"      ... {len(every) - len(shown)} {other} (-o wide shows them)")
 
     def holders(self, holders: Sequence[Mapping[str, Any]]) -> None:
         if not holders:
@@ -273,7 +277,7 @@ class _Page:
 
     def codes(self, reports: Sequence[Report]) -> None:
         said = {_bare(text) for report in reports for text in [report["summary"], *report.get("details", [])]}
-        findings = {}
+        findings: dict[tuple[str, str], Mapping[str, Any]] = {}
         for report in reports:
             for finding in report.get("findings", []):
                 findings.setdefault((finding["code"], finding["message"]), finding)
@@ -360,11 +364,14 @@ def _funnel_words(funnel: Sequence[Mapping[str, Any]], wide: bool) -> str:
     return " > ".join(parts)
 
 
-def _node_words(node: Mapping[str, Any]) -> str:
+def _node_words(node: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> str:
     words = {"fits": "fits", "doesNotFit": "does not fit", "error": "the allocator fails", "undecided": "undecided"}
-    text = words[node["allocator"]["verdict"]]
+    verdict = node["allocator"]["verdict"]
+    text = words[verdict]
     if node["allocator"].get("error"):
         text += f" ({node['allocator']['error']})"
+    elif verdict == "doesNotFit":
+        return f"{text}: {groups[node['group']]['reason']}"
     if not node["pod"]["eligible"]:
         text += f"; the pod may not use it: {', '.join(node['pod']['reasons'])}"
     return text
