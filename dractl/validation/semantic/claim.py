@@ -36,7 +36,7 @@ def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None
     if scope.minor < 35:
         check_spec(scope, obj.get("spec", {}), SPEC, stored=False)
     meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
-    spec = scope.types.struct("resource/v1.ResourceClaimSpec")
+    spec = scope.internal("ResourceClaimSpec")
     if not spec.equal(obj.get("spec"), old.get("spec")):
         scope.errors.invalid_text(SPEC, spec.go_json(obj.get("spec")), meta.IMMUTABLE)
     if scope.minor < 35:

@@ -88,7 +88,7 @@ def _same(scope: Scope, name: str, item: dict[str, Any], old: dict[str, Any] | N
     """Whether a field did not change, in a release that then leaves it alone."""
     if old is None or scope.minor < since:
         return False
-    field = scope.types.struct("resource/v1.Device").fields[name]
+    field = scope.internal("Device").fields[name]
     return field.type.equal(item.get(name), old.get(name))
 
 
@@ -116,7 +116,7 @@ def check_attribute(scope: Scope, attribute: dict[str, Any], path: Path, at: Pat
     elif given == 0:
         errors.invalid(path, "", "exactly one value must be specified", at)
     elif given > 1:
-        text = scope.types.struct("resource/v1.DeviceAttribute").go_json(attribute)
+        text = scope.internal("DeviceAttribute").go_json(attribute)
         errors.invalid_text(path, text, "exactly one value must be specified", at)
 
 

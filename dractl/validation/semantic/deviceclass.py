@@ -48,7 +48,7 @@ def check_class_metadata(scope: Scope, obj: dict[str, Any]) -> None:
 
 def check_spec(scope: Scope, spec: dict[str, Any], old: dict[str, Any] | None) -> None:
     """Selectors, configuration and the extended resource; lists that did not change count as stored."""
-    struct = scope.types.struct("resource/v1.DeviceClassSpec")
+    struct = scope.internal("DeviceClassSpec")
 
     def unchanged(field: str) -> bool:
         return old is not None and struct.fields[field].type.equal(spec.get(field), old.get(field))

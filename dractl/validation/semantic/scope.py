@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from dractl.validation.errors import Errors, Path
-from dractl.validation.gotypes import TypeTable
+from dractl.validation.gotypes import StructType, TypeTable, table
 
 REQUESTS_MAX = 32
 CONSTRAINTS_MAX = 32
@@ -40,6 +40,8 @@ IPS_MAX = 16
 COUNTERS_1_34_MAX = 32
 """1.34 counted counters over all sets of a slice and over all consumption of a device."""
 SLICE_COUNTERS_1_34_MAX = 1024
+FIRST_WITH_V1 = 34
+"""The release since which resource.k8s.io/v1 is served."""
 
 
 def taints_max(minor: int) -> int:
@@ -72,9 +74,10 @@ class Scope:
         """Whether a gate is on."""
         return self.gates.get(gate, False)
 
-    def internal(self, name: str) -> str:
-        """A resource type of the internal form, which looks like v1."""
-        return f"resource/v1.{name}"
+    def internal(self, name: str) -> StructType:
+        """A resource type of the internal form, which looks like v1, also in releases that do not serve v1."""
+        types = self.types if self.minor >= FIRST_WITH_V1 else table(FIRST_WITH_V1)
+        return types.struct(f"resource/v1.{name}")
 
 
 def check_list(

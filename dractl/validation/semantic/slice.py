@@ -220,7 +220,7 @@ def check_partition_type(scope: Scope, spec: dict[str, Any], name: str) -> None:
             detail = "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"
             errors.required(at, detail, place[:-1])
         elif "string" not in attribute:
-            text = scope.types.struct("resource/v1.DeviceAttribute").go_json(attribute)
+            text = scope.internal("DeviceAttribute").go_json(attribute)
             errors.invalid_text(at, text, NEEDS_STRING, place)
 
 

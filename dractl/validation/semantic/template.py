@@ -24,7 +24,7 @@ def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None
     """A changed template: all rules again, and the spec must be the same."""
     check_whole(scope, obj)
     meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
-    spec = scope.types.struct("resource/v1.ResourceClaimTemplateSpec")
+    spec = scope.internal("ResourceClaimTemplateSpec")
     if not spec.equal(obj.get("spec"), old.get("spec")):
         scope.errors.invalid_text(SPEC, spec.go_json(obj.get("spec")), meta.IMMUTABLE)
 
