@@ -74,6 +74,7 @@ def address_key(address: str) -> tuple[int, ...]:
 def classify(host: Host) -> list[Device]:
     """All devices of a host, in the order of kinds and addresses; bridges are not among them."""
     cards = _companions(host)
+    _match_by_order(host)
     answers = {gpu.address: gpu for gpu in host.nvml.gpus if gpu.address} if host.nvml else {}
     devices: list[Device] = []
     for address in sorted(host.functions, key=address_key):
@@ -95,12 +96,35 @@ def classify(host: Host) -> list[Device]:
     return devices
 
 
+def _match_by_order(host: Host) -> None:
+    """GPUs whose address NVML did not tell: it lists them in order of their bus, so that equal numbers match."""
+    gpus = host.nvml.gpus if host.nvml is not None else []
+    seen = {gpu.address for gpu in gpus}
+    bound = [
+        address
+        for address in sorted(host.functions, key=address_key)
+        if (function := host.functions[address]).vendor == NVIDIA
+        and function.driver == "nvidia"
+        and kind_of(function) is Kind.GPU
+        and address not in seen
+    ]
+    nameless = [gpu for gpu in gpus if gpu.address is None]
+    if len(nameless) == len(bound):
+        for gpu, address in zip(nameless, bound, strict=True):
+            gpu.address = address
+
+
 def _companions(host: Host) -> dict[str, str]:
-    """Audio, USB and serial functions of a graphics card, by address, with the address of the GPU they belong to."""
+    """Audio, USB and serial functions of a graphics card and further functions of an FPGA card, with their owner."""
     owners: dict[str, str] = {}
-    by_slot: dict[str, str] = {
-        function.slot: address for address, function in host.functions.items() if kind_of(function) is Kind.GPU
-    }
+    by_slot: dict[str, str] = {}
+    for address in sorted(host.functions, key=address_key):
+        function = host.functions[address]
+        kind = kind_of(function)
+        if kind is Kind.GPU:
+            by_slot[function.slot] = address
+        elif kind is Kind.FPGA and function.sriov is None and by_slot.setdefault(function.slot, address) != address:
+            owners[address] = by_slot[function.slot]
     for address, function in host.functions.items():
         owner = by_slot.get(function.slot)
         if owner is None or owner == address or function.klass is None:

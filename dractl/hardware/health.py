@@ -50,9 +50,17 @@ def unusable(device: Device, host: Host) -> str:
         return "for virtual machines"
     if nvml is not None and nvml.mig and not nvml.mig_instances:
         return "MIG without instances"
+    if _fault(function):
+        return _fault(function).lower()
     if device.kind in COMPUTE and function.driver is None and shows_drivers(host):
         return "no driver"
     return ""
+
+
+def _fault(function: PciFunction) -> str:
+    """The status that Habana's driver gives, unless it is that of a working device."""
+    status = str(function.details.get("accel", {}).get("status", ""))
+    return "" if status.lower() in {"", "operational"} else status
 
 
 def shows_drivers(host: Host) -> bool:
@@ -143,7 +151,7 @@ def _flat(host: Host) -> Finding:
     roots = {known(device.function.root) for device in placed if device.function is not None}
     root = next(iter(roots)) or "one root"
     text = (
-        f"this looks like a virtual machine ({host.machine.virtual}): {listed(device.label for device in placed)} hang "
+        f"this looks like a virtual machine, {host.machine.virtual}: {listed(device.label for device in placed)} hang "
         f"directly on {root}, which says nothing about their distance on the host; a constraint on pcieRoot always "
         "holds here"
     )
@@ -187,7 +195,9 @@ def _wide_roots(host: Host) -> Iterator[Finding]:
 
 
 def _pairs(pairs: list[tuple[str, str]]) -> str:
-    return listed((f"{other} and {nic}" for nic, other in pairs), most=4)
+    return ", ".join(f"{other}-{nic}" for nic, other in pairs[:4]) + (
+        f" and {len(pairs) - 4} more" if len(pairs) > 4 else ""
+    )
 
 
 # --- vfio, drivers --------------------------------------------------------------------------------------------------
@@ -258,6 +268,11 @@ def _viability(device: Device, host: Host) -> Iterator[Finding]:
 
 
 def _drivers(host: Host) -> Iterator[Finding]:
+    for device in host.devices:
+        if device.function is not None and _fault(device.function):
+            yield rules.DEVICE_FAULT.finding(
+                f"{titled(device)}: its driver reports the status {_fault(device.function)!r}", subject(device)
+            )
     if not shows_drivers(host):
         return
     for device in host.devices:
@@ -349,25 +364,21 @@ def _no_functions(host: Host) -> Iterator[Finding]:
             ports.append((device, sriov.total))
     if not ports:
         return
-    names = listed(
-        f"{device.label} {device.address}"
-        + (
-            f" ({', '.join(netdev.name for netdev in device.function.netdevs)})"
-            if device.function and device.function.netdevs
-            else ""
-        )
-        + f" 0 of {total}"
-        for device, total in ports
-    )
+    names = listed(f"{device.label} {device.address} ({_created(device, total)})" for device, total in ports)
     this = "this port" if len(ports) == 1 else "these ports"
     address = ports[0][0].address if len(ports) == 1 else "ADDRESS"
     yield rules.NO_VIRTUAL_FUNCTIONS.finding(
-        f"virtual functions created (sriov_numvfs 0): {names}; a driver or plugin that hands them out finds nothing on "
-        f"{this}",
+        f"no virtual functions are created (sriov_numvfs 0) on {names}: a driver or plugin that hands them out finds "
+        f"nothing on {this}",
         subject(ports[0][0]) if len(ports) == 1 else _host_ref(host),
         hint=f"Create them, and anew after each boot: echo N > /sys/bus/pci/devices/{address}/sriov_numvfs",
         evidence={"ports": [device.address for device, _ in ports]},
     )
+
+
+def _created(device: Device, total: int) -> str:
+    names = [netdev.name for netdev in device.function.netdevs] if device.function is not None else []
+    return ", ".join([*names, f"0 of {total}"])
 
 
 def _rdma(device: Device, function: PciFunction) -> Iterator[Finding]:

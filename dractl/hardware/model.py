@@ -448,10 +448,13 @@ class Host:
     problems: list[Problem] = field(default_factory=list)
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of vendors (``10de``) and devices (``10de:2330``) that were looked up."""
+    _by_address: dict[str, Device] = field(default_factory=dict)
 
     def device_at(self, address: str) -> Device | None:
         """The device of a PCI address."""
-        return next((device for device in self.devices if device.address == address), None)
+        if len(self._by_address) != len(self.devices):
+            self._by_address = {device.address: device for device in self.devices}
+        return self._by_address.get(address)
 
     @property
     def numa_nodes(self) -> list[NumaNode]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dractl.generate.drivers import DeviceForm
@@ -59,7 +60,8 @@ def profiles_of(device: Device) -> tuple[list[MigProfile], bool]:
 
 def dynamic(host: Host, settings: Settings, notes: list[str], make: Make) -> tuple[list[Json], list[list[Json]]]:
     """Counter sets of all GPUs, and one group of devices for each GPU: the whole one and every possible MIG device."""
-    whole_form, mig_form = GPU.forms[0], GPU.forms[1]
+    # a MIG device that is made on demand has no UUID yet
+    whole_form, mig_form = GPU.forms[0], _without(GPU.forms[1], "uuid")
     counters: list[Json] = []
     groups: list[list[Json]] = []
     for device in nvidia_devices(host):
@@ -87,6 +89,10 @@ def dynamic(host: Host, settings: Settings, notes: list[str], make: Make) -> tup
     return counters, [group for group in groups if group]
 
 
+def _without(form: DeviceForm, name: str) -> DeviceForm:
+    return replace(form, attributes=tuple(attribute for attribute in form.attributes if attribute.name != name))
+
+
 def _placements(
     facts: Facts, profiles: list[MigProfile], counter_set: str, form: DeviceForm, settings: Settings, notes: list[str],
     make: Make,
@@ -98,8 +104,6 @@ def _placements(
             entry = make(form, {**facts, **own, **mig_names(profile.name, profile.id, start)}, settings, notes)
             if entry is None:
                 continue
-            # a MIG device that is made on demand has no UUID yet
-            entry["attributes"].pop("uuid", None)
             taken = _counters(own, range(start, start + profile.size))
             entry["consumesCounters"] = [{"counterSet": counter_set, "counters": taken}]
             made.append(entry)

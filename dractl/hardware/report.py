@@ -93,15 +93,33 @@ def summary(host: Host, devices: Iterable[Device]) -> str:
             continue
         text = f"{len(members)} {plural(len(members), word)}"
         broken = [device for device in members if health.unusable(device, host)]
-        if broken and kind in {Kind.GPU, Kind.ACCELERATOR, Kind.FPGA}:
-            text += f" ({len(members) - len(broken)} usable by containers)"
+        if kind is Kind.NIC:
+            cards = len({device.function.slot for device in members if device.function is not None})
+            text += f" of {cards} {plural(cards, 'card')}" if cards != len(members) else ""
+        facts = _ids(members)
+        if broken and kind in health.COMPUTE:
+            facts.append(f"{len(members) - len(broken)} usable by containers")
+        text += f" ({', '.join(facts)})" if facts else ""
         if children:
             text += f" with {len(children)} virtual {plural(len(children), 'function')}"
         parts.append(text)
+    if not host.pci_seen and "nvidia" in host.modules and not any(device.kind is Kind.GPU for device in listed):
+        parts.append(
+            "the NVIDIA kernel module is loaded, so that there are GPUs; neither the PCI bus nor NVML is visible here"
+        )
     if not parts:
-        seen = "PCI bus" if host.pci_seen else "tree"
-        return f"No GPU, accelerator, NIC or NVMe disk on the {seen} that is visible here."
-    return f"{', '.join(parts)}."
+        where = "on the PCI bus" if host.pci_seen else "in what is visible here"
+        return f"No GPU, accelerator, NIC or NVMe disk {where}."
+    text = ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _ids(members: list[Device]) -> list[str]:
+    """PCI ids of the devices of one kind, while they are few."""
+    ids = {_id(device.function.vendor, device.function.device) for device in members if device.function is not None} - {
+        None
+    }
+    return sorted(str(one) for one in ids) if len(ids) <= 3 else []
 
 
 def usable_severity(findings: Iterable[Json]) -> Severity | None:

@@ -20,7 +20,9 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 def plural(count: int, word: str) -> str:
     """The word for that many."""
-    return word if count == 1 else word + "s"
+    if count == 1:
+        return word
+    return word + ("es" if word.endswith("ch") else "s")
 
 
 def titled(device: Device) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dractl.errors import DractlError
 from dractl.hardware.model import Unseen, Why
-from dractl.hardware.readers.root import ABSENT, FILE, FOLDER, LINK, MAX_FILE, OTHER, Root
+from dractl.hardware.readers.root import ABSENT, FILE, FOLDER, IS_LINK, LINK, MAX_FILE, OTHER, Root
 
 MAX_MEMBERS = 1_000_000
 MAX_TOTAL = 512 << 20
@@ -76,10 +76,13 @@ class ArchiveRoot(Root):
 
     def _attach(self, place: str) -> bool:
         """Enter ``place`` and the folders above it; False where one of them is a file or a link."""
+        above = place
+        while "/" in above:
+            above = above.rpartition("/")[0]
+            if above in self._files or above in self._links or above in self._odd:
+                return False
         while place:
             parent, _, name = place.rpartition("/")
-            if parent in self._files or parent in self._links or parent in self._odd:
-                return False
             names = self._folders.setdefault(parent, set())
             if name in names:
                 return True
@@ -137,6 +140,8 @@ class ArchiveRoot(Root):
         data = self._files.get(place)
         if data is not None:
             return data[:limit]
+        if place in self._links:
+            return IS_LINK
         if place in self._folders or place in self._odd:
             return Unseen("not a regular file", Why.BROKEN)
         return ABSENT

@@ -62,6 +62,7 @@ def read_host(root: Root, live: bool, asking: Asking | None = None) -> Host:
     _nvml(tree, host, asking)
     _names(root, host)
     host.devices = classify(host)
+    _calm(host)
     _owners(host)
     host.problems = tree.problems + [Problem(root.name, text) for text in root.warnings]
     _privileges(host)
@@ -180,6 +181,17 @@ def _of_another_machine(host: Host, nvml: Nvml) -> bool:
     if host.live or not host.pci_seen or nvml.init or not nvml.gpus:
         return False
     return not any(gpu.address in host.functions for gpu in nvml.gpus if gpu.address)
+
+
+def _calm(host: Host) -> None:
+    """No advice about sources that this machine does not need."""
+    nvidia = any(function.vendor == NVIDIA for function in host.functions.values()) or "nvidia" in host.modules
+    nameless = [device for device in host.devices if not device.product or device.product.startswith("class ")]
+    for source in host.sources:
+        if source.name == "nvml" and host.pci_seen and not nvidia and source.state is SourceState.ABSENT:
+            source.hint = ""
+        if source.name == "pci.ids" and not nameless:
+            source.hint = ""
 
 
 def _owners(host: Host) -> None:

@@ -47,8 +47,6 @@ def read_pci(tree: Tree) -> PciReading:
         reading.functions[name] = _read_identity(tree, name)
     _paths_from_config(tree, reading.functions)
     wanted = {address for address, function in reading.functions.items() if _is_detailed(function)}
-    for address in wanted:
-        _read_details(tree, reading.functions[address])
     for address in _bridges_above(reading.functions, wanted):
         bridge = reading.functions.get(address)
         if bridge is not None and address not in wanted:
@@ -83,8 +81,43 @@ def _summary(functions: dict[str, PciFunction]) -> Source:
 # --- one function ---------------------------------------------------------------------------------------------------
 
 
-def _read_identity(tree: Tree, address: str) -> PciFunction:
+@dataclass(slots=True)
+class _Folder:
+    """The folder of one function. Only files that are in it are asked for: most functions have few of them."""
+
+    tree: Tree
+    path: str
+    names: frozenset[str] | None
+
+    def has(self, name: str) -> bool:
+        """Whether there may be such an entry; True where the folder can not be listed."""
+        return self.names is None or name in self.names
+
+    def number(self, name: str, base: int = 10) -> int | Unseen:
+        """A number, see ``Tree.number``."""
+        return self.tree.number(f"{self.path}/{name}", base) if self.has(name) else absent(name)
+
+    def maybe(self, name: str, base: int = 10) -> int | None:
+        """A number or None."""
+        return known(self.number(name, base))
+
+    def text(self, name: str) -> str:
+        """A text, empty where there is none."""
+        return self.tree.text(f"{self.path}/{name}") if self.has(name) else ""
+
+    def target(self, name: str) -> str | None:
+        """Last part of a link's target."""
+        return self.tree.target_name(f"{self.path}/{name}") if self.has(name) else None
+
+
+def _folder(tree: Tree, address: str) -> _Folder:
     path = f"{DEVICES}/{address}"
+    return _Folder(tree, path, tree.root.peek(path))
+
+
+def _read_identity(tree: Tree, address: str) -> PciFunction:
+    folder = _folder(tree, address)
+    path = folder.path
     function = PciFunction(address)
     function.target = tree.root.link(path)
     place = tree.root.real(path)
@@ -92,37 +125,41 @@ def _read_identity(tree: Tree, address: str) -> PciFunction:
         tree.problem(path, place.reason)
         function.root = function.path = place
         return function
-    function.class_code = tree.maybe(f"{path}/class", 16)
-    function.vendor = tree.maybe(f"{path}/vendor", 16)
-    function.device = tree.maybe(f"{path}/device", 16)
+    function.class_code = folder.maybe("class", 16)
+    function.vendor = folder.maybe("vendor", 16)
+    function.device = folder.maybe("device", 16)
     if function.class_code is None or function.vendor is None:
         _identity_from_config(tree, function)
     _place(function, place)
-    numa = tree.number(f"{path}/numa_node")
-    if isinstance(numa, int) and not -1 <= numa < 1 << 16:
-        tree.problem(f"{path}/numa_node", f"holds {numa}, not a NUMA node")
-        numa = Unseen(f"numa_node is {numa}, not a NUMA node", Why.BROKEN)
-    function.numa = absent("numa_node") if _is_absent(numa) else numa
-    if function.numa == -1:
-        function.numa = Unseen("numa_node is -1: the firmware does not say")
-    function.cpus = tree.cpus(f"{path}/local_cpulist", f"{path}/local_cpus")
-    function.driver = tree.target_name(f"{path}/driver")
-    if function.driver is None:
-        function.driver = _driver_of_uevent(tree, path, function)
+    function.numa = _numa(folder)
+    function.cpus = absent("local_cpulist")
+    if folder.has("local_cpulist") or folder.has("local_cpus"):
+        function.cpus = tree.cpus(f"{path}/local_cpulist", f"{path}/local_cpus")
+    function.driver = folder.target("driver")
     if function.driver is None and function.target is None:
         function.driver = Unseen("the tree was gathered without links: drivers are not in it", Why.ABSENT)
+    if _is_detailed(function):
+        _read_details(folder, function)
     return function
+
+
+def _numa(folder: _Folder) -> int | Unseen:
+    numa = folder.number("numa_node")
+    if isinstance(numa, int) and not -1 <= numa < 1 << 16:
+        folder.tree.problem(f"{folder.path}/numa_node", f"holds {numa}, not a NUMA node")
+        return Unseen(f"numa_node is {numa}, not a NUMA node", Why.BROKEN)
+    if numa == -1:
+        return Unseen("numa_node is -1: the firmware does not say")
+    return absent("numa_node") if _is_absent(numa) else numa
 
 
 def _is_absent(value: object) -> bool:
     return isinstance(value, Unseen) and value.why is Why.ABSENT
 
 
-def _driver_of_uevent(tree: Tree, path: str, function: PciFunction) -> str | None:
+def _driver_of_uevent(folder: _Folder) -> str | None:
     """Trees gathered without links may still have the driver in uevent."""
-    if not _is_detailed(function):
-        return None
-    for line in tree.text(f"{path}/uevent").splitlines():
+    for line in folder.text("uevent").splitlines():
         if line.startswith("DRIVER="):
             return line[7:] or None
     return None
@@ -196,22 +233,25 @@ def _is_detailed(function: PciFunction) -> bool:
     return klass >> 8 in _DETAILED or klass in _DETAILED_SUBCLASSES
 
 
-def _read_details(tree: Tree, function: PciFunction) -> None:
-    path = f"{DEVICES}/{function.address}"
-    function.subsystem = (tree.maybe(f"{path}/subsystem_vendor", 16), tree.maybe(f"{path}/subsystem_device", 16))
-    function.iommu_group = tree.target_name(f"{path}/iommu_group")
-    _read_config(tree, function, 4096)
-    _read_link(tree, function)
+def _read_details(folder: _Folder, function: PciFunction) -> None:
+    tree = folder.tree
+    if function.driver is None or isinstance(function.driver, Unseen):
+        function.driver = _driver_of_uevent(folder) or function.driver
+    function.subsystem = (folder.maybe("subsystem_vendor", 16), folder.maybe("subsystem_device", 16))
+    function.iommu_group = folder.target("iommu_group")
+    if folder.has("config"):
+        _read_config(tree, function, 4096)
+    _read_link(tree, function, folder)
     for kind, (name, total) in _AER.items():
-        for line in tree.text(f"{path}/{name}").splitlines():
+        for line in folder.text(name).splitlines():
             word, _, count = line.strip().rpartition(" ")
             if word == total and count.isdigit() and len(count) < 20:
                 function.aer[kind] = int(count)
-    function.reset = tree.text(f"{path}/reset_method")
-    possible = tree.maybe(f"{path}/sriov_totalvfs")
-    physical = tree.target_name(f"{path}/physfn")
+    function.reset = folder.text("reset_method")
+    possible = folder.maybe("sriov_totalvfs")
+    physical = folder.target("physfn")
     if possible is not None or physical:
-        function.sriov = Sriov(total=possible, created=tree.maybe(f"{path}/sriov_numvfs"), physical=physical or "")
+        function.sriov = Sriov(total=possible, created=folder.maybe("sriov_numvfs"), physical=physical or "")
 
 
 def _read_config(tree: Tree, function: PciFunction, limit: int) -> None:
@@ -221,13 +261,13 @@ def _read_config(tree: Tree, function: PciFunction, limit: int) -> None:
     function.config = absent("config") if _is_absent(config) else config
 
 
-def _read_link(tree: Tree, function: PciFunction) -> None:
-    path = f"{DEVICES}/{function.address}"
+def _read_link(tree: Tree, function: PciFunction, folder: _Folder | None = None) -> None:
+    folder = folder or _folder(tree, function.address)
     link = Link(
-        _speed(tree.text(f"{path}/current_link_speed")),
-        _speed(tree.text(f"{path}/max_link_speed")),
-        _width(tree.maybe(f"{path}/current_link_width")),
-        _width(tree.maybe(f"{path}/max_link_width")),
+        _speed(folder.text("current_link_speed")),
+        _speed(folder.text("max_link_speed")),
+        _width(folder.maybe("current_link_width")),
+        _width(folder.maybe("max_link_width")),
     )
     config = known(function.config)
     if link.width is None and config:
@@ -269,12 +309,12 @@ def _link_virtual(tree: Tree, functions: dict[str, PciFunction]) -> None:
             if child is not None:
                 child.sriov = child.sriov or Sriov(physical=function.address)
                 child.sriov.index = index
+    known_children = {child for function in functions.values() if function.sriov for child in function.sriov.virtual}
     for function in functions.values():
-        if function.sriov is None or not function.sriov.physical:
+        if function.sriov is None or not function.sriov.physical or function.address in known_children:
             continue
         parent = functions.get(function.sriov.physical)
         if parent is None:
             continue
         parent.sriov = parent.sriov or Sriov()
-        if function.address not in parent.sriov.virtual:
-            parent.sriov.virtual.append(function.address)
+        parent.sriov.virtual.append(function.address)

@@ -28,6 +28,8 @@ FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 """Kinds of an entry."""
 
 ABSENT = Unseen("no such file", Why.ABSENT)
+IS_LINK = Unseen("is a link", Why.BROKEN)
+"""What ``_read`` says of a link, which is then followed; most files are none."""
 
 
 @dataclass(slots=True)
@@ -54,11 +56,19 @@ class Root(ABC):
 
     def read(self, path: str, limit: int = MAX_FILE) -> bytes | Unseen:
         """The content of a file, at most ``limit`` bytes of it."""
-        place = self._place(path)
-        if isinstance(place, Unseen):
-            self._note_unseen(path, place)
-            return place
+        parent, _, name = path.rpartition("/")
+        folder = self._place(parent)
+        if isinstance(folder, Unseen):
+            self._note_unseen(path, folder)
+            return folder
+        place = f"{folder}/{name}" if folder else name
         data = self._read(place, limit)
+        if data is IS_LINK:
+            found = self._place(path)
+            if isinstance(found, Unseen):
+                self._note_unseen(path, found)
+                return found
+            place, data = found, self._read(found, limit)
         if self.record is not None:
             if isinstance(data, bytes):
                 self.record.files[place] = data
@@ -90,6 +100,12 @@ class Root(ABC):
             self.record.folders.add(place)
             self._note_entries(place, names)
         return names
+
+    def peek(self, path: str) -> frozenset[str] | None:
+        """The names in a folder, for asking only for what is there; not noted for a capture. None if not readable."""
+        place = self._place(path)
+        names = place if isinstance(place, Unseen) else self._list(place)
+        return None if isinstance(names, Unseen) else frozenset(names)
 
     def link(self, path: str) -> str | None:
         """The target of a link as it is written, or None where there is no link."""
@@ -132,7 +148,7 @@ class Root(ABC):
 
     @abstractmethod
     def _read(self, place: str, limit: int) -> bytes | Unseen:
-        """Content of a regular file that is reached by no link."""
+        """Content of a regular file; IS_LINK where the last part of the path is a link."""
 
     @abstractmethod
     def _list(self, place: str) -> list[str] | Unseen:
@@ -233,7 +249,7 @@ class FolderRoot(Root):
             # O_NONBLOCK: a FIFO in a strange tree must not make us wait
             handle = os.open(self._path(place), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
-            return unseen_of(error)
+            return IS_LINK if getattr(error, "errno", None) == errno.ELOOP else unseen_of(error)
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 return Unseen("not a regular file", Why.BROKEN)
@@ -352,8 +368,12 @@ def open_root(where: str | None) -> Root:
 
 def _top_of(folder: Path) -> Path:
     """``folder``, or the single folder in it that holds ``sys`` (an unpacked archive often has one on top)."""
-    if (folder / "sys").is_dir() or (folder / "devices").is_dir():
+    if (folder / "sys").is_dir():
         return folder
+    if (folder / "devices").is_dir():
+        # /host/sys beside /host/proc: both belong to the same host
+        beside = folder.resolve().parent
+        return beside if folder.name == "sys" and (beside / "proc").is_dir() else folder
     inner = [entry for entry in sorted(folder.iterdir()) if (entry / "sys").is_dir()]
     if len(inner) == 1:
         return inner[0]

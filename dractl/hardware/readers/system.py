@@ -75,7 +75,7 @@ def _virtual(tree: Tree, machine: Machine, flags: frozenset[str]) -> str:
     words = f"{machine.vendor} {machine.product}".lower()
     for word, name in _VIRTUAL.items():
         if word in words:
-            return f"{name} (DMI names {machine.vendor or machine.product})"
+            return f"{name} (DMI: {machine.vendor or machine.product})"
     hypervisor = tree.text("sys/hypervisor/type")
     if hypervisor and "hypervisor" in flags:
         return f"{hypervisor} (/sys/hypervisor)"

@@ -11,15 +11,18 @@ from dractl.render.text.terminal import PLAIN, Terminal
 
 Report = Mapping[str, Any]
 _HEADERS = ("DEVICE", "ADDRESS", "WHAT", "NUMA", "PCIE ROOT", "DRIVER", "LINK")
-_WHAT = 34
+_WHAT, _WIDTH = 24, 100
+"""Least columns of WHAT, and columns of the whole table."""
 _HIDDEN = {"storage", "display", "other"}
 _FEW_FUNCTIONS = 4
+_STATES = {"lost": "LOST", "does not answer": "DOES NOT ANSWER", "for virtual machines": "for VMs"}
 _UNKNOWN = "?"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def render_table(report: Report, terminal: Terminal = PLAIN, wide: bool = False) -> str:
     """The default: the machine, its devices, NUMA nodes, near pairs, findings, and what could not be looked at."""
+    report = _printable(report)
     parts = [
         _head(report, terminal),
         _devices(report, terminal, wide),
@@ -58,6 +61,8 @@ def _head(report: Report, terminal: Terminal) -> str:
 
 def _processors(cpus: Mapping[str, Any]) -> str:
     packages = cpus["packages"]
+    if packages is None and not cpus["model"]:
+        return "processors unknown"
     model = cpus["model"] or "processor of unknown model"
     text = f"{packages} x {model}" if packages else model
     for name in ("cores", "threads"):
@@ -84,6 +89,7 @@ def _driver(report: Report) -> str:
 def _devices(report: Report, terminal: Terminal, wide: bool) -> str:
     devices = [device for device in report["devices"] if wide or device["kind"] not in _HIDDEN]
     rows: list[list[str]] = []
+    room = _room(devices) if not wide else 0
     children: dict[str, list[Mapping[str, Any]]] = {}
     for device in devices:
         if device.get("parent"):
@@ -91,20 +97,28 @@ def _devices(report: Report, terminal: Terminal, wide: bool) -> str:
     for device in devices:
         if device.get("parent"):
             continue
-        rows.append(_row(device, wide))
-        rows += _functions(children.pop(device["label"], []), wide)
+        rows.append(_row(device, room))
+        rows += _functions(children.pop(device["label"], []), room)
     for orphans in children.values():
-        rows += _functions(orphans, wide)
+        rows += _functions(orphans, room)
     if not rows:
         return ""
     return table(_HEADERS, rows, terminal, indent="  ")
 
 
-def _row(device: Mapping[str, Any], wide: bool) -> list[str]:
+def _room(devices: Sequence[Mapping[str, Any]]) -> int:
+    """Columns for WHAT, so that the table fits into ``_WIDTH``."""
+    bare = [_row(device, 1) for device in devices if not device.get("parent")]
+    widths = [max([len(header), *(cell_width(row[at]) for row in bare)]) for at, header in enumerate(_HEADERS)]
+    return max(_WHAT, _WIDTH - 2 - 2 * (len(widths) - 1) - sum(widths) + widths[2])
+
+
+def _row(device: Mapping[str, Any], room: int) -> list[str]:
+    """The cells of a device; ``room`` 0 cuts nothing."""
     return [
         device["label"],
         device["address"] or _UNKNOWN,
-        _what(device, wide),
+        _what(device, room),
         _or_unknown(device.get("numaNode")),
         device.get("pcieRoot") or _UNKNOWN,
         device.get("driver") or ("-" if "driver" not in device.get("unknown", {}) else _UNKNOWN),
@@ -112,7 +126,7 @@ def _row(device: Mapping[str, Any], wide: bool) -> list[str]:
     ]
 
 
-def _what(device: Mapping[str, Any], wide: bool) -> str:
+def _what(device: Mapping[str, Any], room: int) -> str:
     """Product, memory, interfaces and state; the product is cut first, it may be long."""
     extras = []
     memory = device.get("memoryBytes")
@@ -121,7 +135,7 @@ def _what(device: Mapping[str, Any], wide: bool) -> str:
     extras += [rdma["name"] for rdma in device.get("rdma", [])]
     extras += [_netdev(netdev) for netdev in device.get("netdevs", [])]
     sriov = device.get("sriov", {})
-    if sriov.get("total") and not wide:
+    if sriov.get("total"):
         extras.append(f"{sriov['created'] if sriov['created'] is not None else _UNKNOWN}/{sriov['total']} VFs")
     elif sriov.get("role", "").startswith("virtual function without"):
         extras.append("a virtual function")
@@ -129,15 +143,15 @@ def _what(device: Mapping[str, Any], wide: bool) -> str:
     if instances:
         extras.append(f"{len(instances)} MIG")
     if device.get("state"):
-        extras.append(device["state"].upper() if device["state"] in {"lost", "does not answer"} else device["state"])
+        extras.append(_STATES.get(device["state"], device["state"]))
     tail = ", ".join(extras)
     product = device["product"] or device.get("pciId") or "class " + str(device.get("class") or _UNKNOWN)
-    room = max(10, _WHAT - cell_width(tail) - 2) if tail else _WHAT
     full = product
     if device["vendor"] and not product.lower().startswith(device["vendor"].lower()):
         full = f"{device['vendor']} {product}"
-    if wide:
+    if not room:
         return f"{full}, {tail}" if tail else full
+    room = max(10, room - cell_width(tail) - 2) if tail else room
     # the vendor goes first when there is no room for all
     product = full if cell_width(full) <= room else product
     if cell_width(product) > room:
@@ -149,18 +163,18 @@ def _netdev(netdev: Mapping[str, Any]) -> str:
     return str(netdev["name"]) + (" (no carrier)" if netdev["carrier"] is False else "")
 
 
-def _functions(functions: Sequence[Mapping[str, Any]], wide: bool) -> list[list[str]]:
+def _functions(functions: Sequence[Mapping[str, Any]], room: int) -> list[list[str]]:
     """Virtual functions: one by one while they are few, else one line of counts by driver."""
     if not functions:
         return []
-    if wide or len(functions) <= _FEW_FUNCTIONS:
-        return [_row(function, wide) for function in functions]
+    if not room or len(functions) <= _FEW_FUNCTIONS:
+        return [_row(function, room) for function in functions]
     counts: dict[str, int] = {}
     for function in functions:
         counts[function.get("driver") or "no driver"] = counts.get(function.get("driver") or "no driver", 0) + 1
     first, last = functions[0], functions[-1]
     same = {key: {str(function.get(key)) for function in functions} for key in ("numaNode", "pcieRoot")}
-    text = f"{len(functions)} virtual functions: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    text = f"{len(functions)} VFs: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     return [
         [
             f"{first['label']}..",
@@ -285,6 +299,7 @@ def _sources(report: Report, terminal: Terminal, wide: bool) -> str:
 
 def render_matrix(report: Report, terminal: Terminal = PLAIN) -> str:
     """Distances between devices as ``nvidia-smi topo -m`` shows them."""
+    report = _printable(report)
     found = report["topology"]["matrix"]
     labels = found["labels"]
     if not labels:
@@ -327,7 +342,7 @@ def _names(report: Report, labels: set[str]) -> list[str]:
 def render_tree(report: Report, terminal: Terminal = PLAIN) -> str:
     """Packages, NUMA nodes, roots, bridges and devices, one a line."""
     lines: list[str] = []
-    _branch(report["topology"]["tree"], "", "", lines, terminal)
+    _branch(_printable(report["topology"]["tree"]), "", "", lines, terminal)
     return "\n".join(lines) + "\n"
 
 
@@ -347,6 +362,17 @@ def _branch(node: Mapping[str, Any], first: str, rest: str, lines: list[str], te
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
+def _printable(data: Any) -> Any:
+    """The same data with control characters written out: files of a strange tree must not steer the terminal."""
+    if isinstance(data, Mapping):
+        return {key: _printable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_printable(value) for value in data]
+    if isinstance(data, str) and not data.isprintable():
+        return "".join(char if char.isprintable() else repr(char)[1:-1] for char in data)
+    return data
+
+
 def _or_unknown(value: object) -> str:
     return _UNKNOWN if value is None else str(value)
 
@@ -361,8 +387,7 @@ def _bytes(size: int) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    clean = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
     return textwrap.wrap(
-        clean, max(40, width), initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        text, max(40, width), initial_indent=indent, subsequent_indent=indent, break_long_words=False,
         break_on_hyphens=False,
     ) or [indent]  # fmt: skip
