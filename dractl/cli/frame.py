@@ -21,6 +21,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("get", "dractl.cli.get", "List devices, pools, claims, classes, nodes and more."),
     ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
     ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),
+    ("snapshot", "dractl.cli.snapshot", "Record a cluster in a file, describe and compare such files."),
     ("discover", "dractl.cli.discover", "Show this host's devices, their wiring, and what a driver publishes."),
 )
 """Name, module (it has ``app``) and one-line help, in the order of ``--help``."""

@@ -26,11 +26,7 @@ def open_inventory(
     """
     from dractl.sources.snapshot import read_demo, read_snapshot
 
-    if demo and snapshot:
-        raise DractlError("--demo and --snapshot exclude each other", "Give one of them.")
-    if (demo or snapshot) and (context or kubeconfig):
-        given = "--context" if context else "--kubeconfig"
-        raise DractlError(f"{given} does not go with {'--demo' if demo else '--snapshot'}", "Give one of them.")
+    one_source(snapshot, demo, context, kubeconfig)
     if demo:
         return read_demo()
     if snapshot:
@@ -39,6 +35,15 @@ def open_inventory(
             note(f"note: {text}")
         return inventory
     return _read_live(context, kubeconfig)
+
+
+def one_source(snapshot: str | None, demo: bool, context: str | None, kubeconfig: str | None) -> None:
+    """Refuse options that name two clusters."""
+    if demo and snapshot:
+        raise DractlError("--demo and --snapshot exclude each other", "Give one of them.")
+    if (demo or snapshot) and (context or kubeconfig):
+        given = "--context" if context else "--kubeconfig"
+        raise DractlError(f"{given} does not go with {'--demo' if demo else '--snapshot'}", "Give one of them.")
 
 
 @dataclass(slots=True)

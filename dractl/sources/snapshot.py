@@ -24,6 +24,9 @@ VERSION_ANNOTATION = "dractl.dev/kubernetes"
 """On a List: the API server's version at the time of the reading."""
 TAKEN_ANNOTATION = "dractl.dev/taken"
 """On a List: the moment of the reading, RFC 3339."""
+FORMAT_ANNOTATION = "dractl.dev/snapshot"
+FORMAT = "1"
+"""On a List: the version of the recording's own form; it grows when an old dractl could misread a new file."""
 UNSEEN_ANNOTATION = "dractl.dev/unseen"
 """On a List: kinds that could not be read, as ``Kind: reason`` lines."""
 
@@ -41,6 +44,8 @@ class _Reading:
     taken: str | None = None
     unseen: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    raw: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """The JSON of each object, by the object's identity."""
 
     def inventory(self, description: str) -> Inventory:
         provenance = Provenance(description, self.version, self.taken, self.unseen, tuple(self.notes))
@@ -53,24 +58,44 @@ def read_snapshot(path: str) -> Inventory:
     Raises:
         DractlError: one line that names the file, and the object and field where there is one.
     """
+    return _read(path).inventory("stdin" if path == STDIN else path)
+
+
+def read_raw(path: str | None) -> RawState:
+    """Read a recording (None: the demo fleet) as the JSON objects it holds, of doubles the newest.
+
+    Raises:
+        DractlError: as ``read_snapshot``.
+    """
+    reading = _read(path) if path else _demo()
+    items = [reading.raw[id(item)] for item in reading.objects.values()]
+    return RawState(items, reading.version, reading.taken, reading.unseen, reading.notes, path or DEMO_NAME)
+
+
+def _read(path: str) -> _Reading:
     reading = _Reading()
+    root = Path(path)
     if path == STDIN:
         _read_bytes(reading, sys.stdin.buffer.read(), "stdin")
-        return _checked(reading, "stdin")
-    root = Path(path)
-    if root.is_dir():
+    elif root.is_dir():
         _read_directory(reading, root)
     else:
         _read_bytes(reading, _bytes_of(root), path)
-    return _checked(reading, path)
+    if not reading.objects:
+        raise DractlError(f"{'stdin' if path == STDIN else path}: holds no Kubernetes object", _WRITE_AGAIN)
+    return reading
 
 
 def read_demo() -> Inventory:
     """The fleet that comes with dractl."""
+    return _demo().inventory(DEMO_NAME)
+
+
+def _demo() -> _Reading:
     reading = _Reading()
     data = resources.files("dractl.data").joinpath("demo.json.gz").read_bytes()
     _read_bytes(reading, data, DEMO_NAME)
-    return reading.inventory(DEMO_NAME)
+    return reading
 
 
 def inventory_of(state: RawState) -> Inventory:
@@ -86,12 +111,6 @@ def inventory_of(state: RawState) -> Inventory:
             kind = f"{state.description}, {body.get('kind')}"
             _add(reading, body, origins.setdefault(kind, Origin(kind)))
     return reading.inventory(state.description)
-
-
-def _checked(reading: _Reading, name: str) -> Inventory:
-    if not reading.objects:
-        raise DractlError(f"{name}: holds no Kubernetes object", _WRITE_AGAIN)
-    return reading.inventory(name)
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -195,6 +214,7 @@ def _add(reading: _Reading, body: dict[str, Any], origin: Origin) -> None:
         raise DractlError(
             str(error), "Correct this field, or take the object out if the question does not concern it."
         ) from None
+    reading.raw[id(item)] = body
     key = (_group_kind(item), item.meta.namespace, item.meta.name)
     known = reading.objects.get(key)
     reading.objects[key] = item if known is None else _newer(known, item)

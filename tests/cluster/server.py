@@ -186,4 +186,5 @@ class ApiServer:
 
 def status(code: int, reason: str, message: str) -> dict[str, Any]:
     """A Status object as the API server sends it with an error."""
-    return {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message}
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure"}
+    return {**body, "code": code, "reason": reason, "message": message}
