@@ -14,7 +14,15 @@ from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Place, Problem
 from dractl.validation import check, references
 from dractl.validation.facts import Facts, Spot
 from dractl.validation.model import Fault, dotted, text
-from dractl.validation.report import Item, ObjectResult, ValidationReport, in_order
+from dractl.validation.report import (
+    MESSAGE_LIMIT,
+    SERVER_LIMIT,
+    Item,
+    ObjectResult,
+    ValidationReport,
+    cut,
+    in_order,
+)
 from dractl.validation.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +38,9 @@ PROBLEM_RULES: Mapping[str, Rule] = {
     "depth": rules.TOO_DEEP,
     "alias": rules.ALIASES,
 }
+NAME_LIMIT = 260
+"""Characters of a name that are shown; valid ones have at most 253."""
+
 PARALLEL_FROM = 64
 """Files from which on several processes are worth their start."""
 
@@ -230,7 +241,9 @@ def _check_document(document: Document, explicit: bool, choice: Choice, keep_cla
         if not checked.faults:
             _keep_facts(checked, document, result)
             return
-    subject = ObjectRef(checked.kind or "document", checked.name, checked.namespace, checked.api_version)
+    kind, space, name = (cut(one, NAME_LIMIT) for one in (checked.kind, checked.namespace, checked.name))
+    checked.kind, checked.namespace, checked.name = kind, space, name
+    subject = ObjectRef(kind or "document", name, space, cut(checked.api_version, NAME_LIMIT))
     for fault in checked.faults:
         item = place_fault(fault, document, subject)
         if document.text.ignores and _silenced(item, document.text.ignores):
@@ -329,10 +342,19 @@ def item_of(fault: Fault, document: Document | None, one: ObjectResult, subject:
 def _item_at(fault: Fault, place: Place | None, source: str, subject: ObjectRef | None, index: int) -> Item:
     evidence = dict(fault.evidence)
     if fault.server:
-        evidence["apiServer"] = fault.server
-    location = Location(source, place.line if place else None, place.column if place else None, dotted(fault.path))
+        evidence["apiServer"] = cut(fault.server, SERVER_LIMIT)
+    if "note" in evidence:
+        evidence["note"] = cut(str(evidence["note"]), SERVER_LIMIT)
+    location = Location(
+        source, place.line if place else None, place.column if place else None, cut(dotted(fault.path), MESSAGE_LIMIT)
+    )
     finding = fault.rule.finding(
-        fault.message, subject, location, evidence=evidence, hint=fault.hint, severity=fault.severity
+        cut(fault.message, MESSAGE_LIMIT),
+        subject,
+        location,
+        evidence=evidence,
+        hint=cut(fault.hint, MESSAGE_LIMIT),
+        severity=fault.severity,
     )
     if place is None:
         return Item(finding, document=index)

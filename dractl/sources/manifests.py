@@ -210,13 +210,13 @@ def _folder(folder: str, seen: set[tuple[int, int]]) -> Iterator[str | Problem]:
         try:
             is_folder = entry.is_dir()
         except OSError as err:
-            yield Problem(entry.path, "unreadable", _reason(err))
+            yield Problem(entry.path.removeprefix("./"), "unreadable", _reason(err))
             continue
         if is_folder:
             if not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
                 yield from _folder(entry.path, seen)
         elif entry.name.endswith(SUFFIXES):
-            yield entry.path
+            yield entry.path.removeprefix("./")
 
 
 def _reason(err: OSError) -> str:

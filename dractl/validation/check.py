@@ -98,12 +98,14 @@ def _not_an_object(value: Any, lenient: bool) -> Checked:
         return Checked(verdict=PASSED_OVER)
     what = "a list" if isinstance(value, list) else f"the text {str(value)[:40]!r}" if value else "nothing"
     message = f"an object is a mapping with apiVersion and kind; this is {what}"
-    return Checked(verdict=REJECTED, faults=[Fault(rules.NOT_AN_OBJECT, message)])
+    # a file of another program, named by a glob or a commit hook, is no reason to fail
+    return Checked(verdict=REJECTED, faults=[Fault(rules.NOT_AN_OBJECT, message, severity=Severity.WARNING)])
 
 
 def _without_kind(checked: Checked, value: Json, lenient: bool) -> Checked:
     """No kind: not Kubernetes at all, or a slip."""
-    if lenient and not ("metadata" in value and ("spec" in value or checked.api_version)):
+    slip = "metadata" in value or "spec" in value or "kind" in value
+    if lenient and not slip:
         checked.verdict = PASSED_OVER
         return checked
     checked.verdict = REJECTED
@@ -111,7 +113,9 @@ def _without_kind(checked: Checked, value: Json, lenient: bool) -> Checked:
     message = f"{missing} is missing: kubectl answers Object 'Kind' is missing"
     if "kind" in value:
         message = f"kind has to be a text, not {value['kind']!r}"
-    checked.faults.append(Fault(rules.NOT_AN_OBJECT, message, ("kind",) if "kind" in value else ()))
+    severity = None if slip else Severity.WARNING
+    path: Path = ("kind",) if "kind" in value else ()
+    checked.faults.append(Fault(rules.NOT_AN_OBJECT, message, path, severity=severity))
     return checked
 
 

@@ -13,6 +13,9 @@ from dractl.rules.finding import Finding, Severity
 
 TOOL = "dractl"
 ADDRESS = "https://github.com/dractl/dractl"
+MESSAGE_LIMIT = 800
+SERVER_LIMIT = 4000
+"""Characters of our own and of the server's sentences; a value of megabytes may be part of them."""
 
 
 @dataclass(slots=True)
@@ -189,6 +192,14 @@ class ValidationReport:
             "findings": [item_json(item) for item in self.items],
             **({"fleet": [one.to_json() for one in self.fleet]} if self.fleet else {}),
         }
+
+
+def cut(text: str, limit: int) -> str:
+    """A text with its middle left out where it is too long."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def item_json(item: Item) -> dict[str, Any]:
