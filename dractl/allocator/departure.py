@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dractl.allocator.allocator import DOES_NOT_FIT, FITS, NO_LIMITS, UNDECIDED, Allocator, NodeResult
-from dractl.allocator.quirks import Quirk
+from dractl.allocator.quirks import CONFIG_REPEATED, Quirk
 from dractl.allocator.search import Limits
 from dractl.kube import encode
 from dractl.kube.objects import Node, ResourceClaim
@@ -52,7 +52,8 @@ def departures(
         key = (mine.group, theirs.group)
         if key not in explained:
             # What the first node sees of a pool may count for the others, so the nodes before it come along.
-            explained[key] = _blame(allocator, claims, nodes[: index + 1], theirs, limits)
+            likely = CONFIG_REPEATED if kind_of(mine, theirs) == OTHER_FORM else None
+            explained[key] = _blame(allocator, claims, nodes[: index + 1], theirs, limits, likely)
         result.append(Departure(kind_of(mine, theirs), name, mine, theirs, explained[key]))
     return result
 
@@ -82,7 +83,12 @@ def _devices(result: NodeResult) -> list[list[tuple[str, str, str, str]]]:
 
 
 def _blame(
-    allocator: Allocator, claims: Sequence[ResourceClaim], nodes: Sequence[Node], correct: NodeResult, limits: Limits
+    allocator: Allocator,
+    claims: Sequence[ResourceClaim],
+    nodes: Sequence[Node],
+    correct: NodeResult,
+    limits: Limits,
+    likely: str | None,
 ) -> list[Quirk]:
     """A smallest set of quirks without which the answer for the last node is the correct one."""
     profile = allocator.profile
@@ -91,11 +97,11 @@ def _blame(
         other = allocator.under(profile.without(*names))
         return same(other.allocate_nodes(claims, nodes, limits).by_node[nodes[-1].meta.name], correct)
 
-    names = sorted(profile.quirks)
+    names = sorted(profile.quirks, key=lambda name: (name != likely, name))
     for name in names:
         if cures([name]):
             return [profile.quirk(name)]
-    return [profile.quirk(name) for name in _smallest(names, cures)]
+    return [profile.quirk(name) for name in _smallest(sorted(names), cures)]
 
 
 def _smallest(names: list[str], cures: Callable[[Iterable[str]], bool]) -> list[str]:

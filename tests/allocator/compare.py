@@ -68,9 +68,8 @@ def main() -> int:
 
 def ask(program: Path, release: str, seeds: Iterable[int]) -> Iterator[tuple[int, Json, Json]]:
     """Inputs with the program's answers, in batches."""
-    newer, old = release >= "1.37", release < "1.35"
     for batch in batched(seeds, 500):
-        inputs = {seed: fleets.fleet(seed, newer, old) for seed in batch}
+        inputs = {seed: fleets.fleet(seed, release) for seed in batch}
         lines = "".join(
             json.dumps({"id": str(seed), "alloc": {**i, "timeoutMs": 60000}}) + "\n" for seed, i in inputs.items()
         )

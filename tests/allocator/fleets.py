@@ -56,8 +56,10 @@ ATTRIBUTES = (
 class Maker:
     """Makes one fleet; every choice comes from one random source."""
 
-    def __init__(self, seed: int, newer: bool, old: bool = False) -> None:
+    def __init__(self, seed: int, newer: bool, old: bool = False, small: bool = False) -> None:
         self.r = random.Random(seed)
+        self.small = small
+        """Whether to keep fleets and claims smaller: 1.34 and 1.35 try all orders of the devices of a request."""
         self.newer = newer
         """Whether to use what 1.37 added."""
         self.old = old
@@ -155,7 +157,7 @@ class Maker:
         number = 0
         for index in range(wanted):
             devices = []
-            for _ in range(self.pick(1, 2, 2, 3, 4)):
+            for _ in range(self.pick(1, 1, 2, 2) if self.small else self.pick(1, 2, 2, 3, 4)):
                 devices.append(self.device(driver, name, number, sets, nodes))
                 number += 1
             spec: Json = {"devices": devices}
@@ -358,7 +360,7 @@ class Maker:
     # --- claims --------------------------------------------------------------------------------------------------
 
     def claim(self, index: int) -> Json:
-        count = self.pick(1, 1, 1, 2, 2, 3)
+        count = self.pick(1, 1, 2, 2) if self.small else self.pick(1, 1, 1, 2, 2, 3)
         requests = [self.request(f"req-{i}") for i in range(count)]
         if self.chance(0.01):
             requests = []
@@ -388,7 +390,9 @@ class Maker:
             result["allocationMode"] = "All"
         else:
             result["allocationMode"] = "ExactCount"
-            result["count"] = self.r.choices((1, 2, 3, 4, 20), (14, 4, 2, 1, 0.2))[0]
+            result["count"] = self.r.choices(
+                (1, 2, 3, 4, 20), (14, 4, 1, 0, 0.2) if self.small else (14, 4, 2, 1, 0.2)
+            )[0]
         if self.chance(0.5):
             result["selectors"] = [{"cel": {"expression": self.selector()}} for _ in range(self.pick(1, 1, 2))]
         if not sub and self.mood["admin"] and self.chance(0.4):
@@ -451,9 +455,10 @@ class Maker:
         }
 
 
-def fleet(seed: int, newer: bool = False, old: bool = False) -> Json:
-    """The fleet of a seed; ``newer`` adds what came with 1.37, ``old`` puts counters where 1.34 looks for them."""
-    made = Maker(seed, newer, old).fleet()
+def fleet(seed: int, release: str) -> Json:
+    """The fleet of a seed, made for a release: with what came in 1.37, or with counters where 1.34 looks for them."""
+    old = release < "1.35"
+    made = Maker(seed, release >= "1.37", old, release < "1.36").fleet()
     if old:
         # these went by two names then
         made["features"]["deviceBinding"] = made["features"]["deviceStatus"] = made["features"]["bindingConditions"]

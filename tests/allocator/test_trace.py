@@ -25,7 +25,7 @@ SEEDS = range(500, 740)
 
 
 def setup(seed: int, correct: bool) -> tuple[Allocator, list[ResourceClaim], list[Node]]:
-    given = fleets.fleet(seed, newer=True)
+    given = fleets.fleet(seed, "1.37")
     given["features"].pop("compatibilityGroups")
     profile = Profile.of_features("1.37", Features.of(given["features"]))
     allocator = Allocator(profile.correct() if correct else profile, *cluster(given))
