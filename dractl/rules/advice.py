@@ -405,15 +405,6 @@ STATUS_IGNORED = Rule(
     cause="The server throws status away when an object is made.",
     fix="Leave it out.",
 )
-SLICE_IN_MANIFEST = Rule(
-    "DRA165",
-    "slice-in-manifest",
-    "A ResourceSlice in a manifest",
-    _INFO,
-    cause="Slices are written by drivers for the hardware that they find; one applied by hand is removed or "
-    "overwritten if a driver of that name runs, and offers devices that nobody prepares if none does.",
-    fix="Leave it to the driver, except in tests.",
-)
 
 # --- releases and gates ---------------------------------------------------------------------------------------------
 
@@ -573,7 +564,6 @@ RULES: tuple[Rule, ...] = (
     LONG_CLASS_NAME,
     NAME_CUT,
     STATUS_IGNORED,
-    SLICE_IN_MANIFEST,
     DROPPED_FIELD,
     GATE_REFUSES,
     NEWER_FIELD,

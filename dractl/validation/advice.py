@@ -45,7 +45,6 @@ def advice(value: Json, settings: Settings, environment: Environment) -> list[Fa
     faults: list[Fault] = []
     if claim is not None:
         faults += _claim(claim, environment)
-        faults += _admin_access(claim, value, settings)
         if kind == "ResourceClaim" and mapping(value.get("status")):
             message = "the server throws status away when the claim is made"
             faults.append(Fault(rules.STATUS_IGNORED, message, ("status",), key=True))
@@ -152,19 +151,6 @@ def _tolerations(request: RequestView) -> Iterator[Fault]:
             yield Fault(rules.NO_EXECUTE, message, path, hint="add an entry with effect: NoExecute")
         if operator == "Equal" and not key:
             yield Fault(rules.EMPTY_KEY, "operator Equal without a key compares only the value", path)
-
-
-def _admin_access(claim: ClaimView, value: Json, settings: Settings) -> Iterator[Fault]:
-    space = text(at(value, "metadata", "namespace")) or "default"
-    if space in settings.namespaces:
-        return
-    for request in claim.requests:
-        if request.body.get("adminAccess") is True:
-            message = (
-                f"request {request.name} wants admin access: namespace {space} has to carry the label "
-                f'resource.kubernetes.io/admin-access: "true"'
-            )
-            yield Fault(rules.ADMIN_NAMESPACE, message, (*request.path, "adminAccess"))
 
 
 # --- selectors ------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def cross_faults(all_facts: Iterable[Facts], known: Known, settings: Settings) -
         for class_use in one.class_uses:
             yield from _class_use(one, class_use, index)
         if one.admin is not None:
-            yield from _admin(one, index)
+            yield from _admin(one, index, settings)
         for resource, spot in one.resources:
             yield from _extended_use(one, resource, spot, index, settings)
     yield from _same_extended(facts)
@@ -149,9 +149,16 @@ def _requests(one: Facts, use: Use, namespace: str, index: _Index) -> Iterator[R
             yield one, spot, Fault(rules.REQUEST_NOT_IN_CLAIM, message, hint=hint)
 
 
-def _admin(one: Facts, index: _Index) -> Iterator[Raised]:
+def _admin(one: Facts, index: _Index, settings: Settings) -> Iterator[Raised]:
+    """Admin access needs a label on the namespace; the server itself is asked where the cluster's labels are known."""
+    if one.admin is None or one.namespace in settings.namespaces:
+        return
     labels = index.labels.get(one.namespace)
-    if labels is None or labels.get(ADMIN_LABEL) == "true" or one.admin is None:
+    if labels is None:
+        message = f'namespace {one.namespace} has to carry the label {ADMIN_LABEL}: "true"'
+        yield one, one.admin, Fault(rules.ADMIN_NAMESPACE, message)
+        return
+    if labels.get(ADMIN_LABEL) == "true":
         return
     value = labels.get(ADMIN_LABEL)
     has = f"has {ADMIN_LABEL}={value!r}" if value is not None else f"lacks the label {ADMIN_LABEL}"
@@ -159,11 +166,8 @@ def _admin(one: Facts, index: _Index) -> Iterator[Raised]:
     message = f'admin access is refused: namespace {one.namespace} {has}, it has to be "true"'
     if near:
         message += f" ({near} is misspelt)"
-    yield (
-        one,
-        one.admin,
-        Fault(refusals.ADMIN_LABEL, message, hint=f'kubectl label namespace {one.namespace} {ADMIN_LABEL}="true"'),
-    )
+    hint = f'kubectl label namespace {one.namespace} {ADMIN_LABEL}="true"'
+    yield one, one.admin, Fault(refusals.ADMIN_LABEL, message, hint=hint)
 
 
 # --- what depends on a class ----------------------------------------------------------------------------------------
