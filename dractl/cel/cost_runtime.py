@@ -109,6 +109,12 @@ def _validate(args: Sequence[Value], result: Value) -> int | None:
     return _match(_size(args[1]), args[0].regex_size)
 
 
+def _requirements(args: Sequence[Value], result: Value) -> int:
+    """Parsing a field or label selector: a list, the text, and what each requirement in it may take."""
+    size = _size(args[1])
+    return LIST_COST + _ceil(size * _TEXT) + _ceil(_ceil(size * 0.5) * (LIST_COST + MESSAGE_COST))
+
+
 def _contains_ip(overload: str, args: Sequence[Value]) -> int:
     own = _size(args[0])
     cost = _ceil((own + own) * _TEXT)
@@ -158,11 +164,24 @@ _BY_FUNCTION: dict[str, tuple[int, Callable[[Sequence[Value], Value], int | None
             "getPort",
             "getEscapedPath",
             "getQuery",
+            "serviceAccount",
+            "path",
+            "group",
+            "resource",
+            "subresource",
+            "namespace",
+            "name",
+            "allowed",
+            "reason",
+            "error",
+            "errored",
         ),
         (0, _once),
     ),
     **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), (1, _scan)),
     "validate": (2, _validate),
+    "check": (0, lambda args, result: 350_000),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), (2, _requirements)),
 }
 """Kubernetes' charge by function name, with the number of arguments it needs."""
 

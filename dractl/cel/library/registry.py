@@ -61,6 +61,7 @@ _UNGUARDED = frozenset(("contains", "endsWith", "startsWith", "flatten"))
 """Functions whose implementations check the types themselves."""
 _DECLARED_MANY = frozenset(("string_format",))
 """Overloads that cel-go binds as functions of any number of arguments though they take two."""
+_WITHOUT_IMPLEMENTATION = frozenset(("optional_or_optional", "optional_orValue_value"))
 _RECEIVERS = frozenset((str, Duration, Timestamp))
 
 
@@ -133,6 +134,11 @@ class _Candidate:
         return all(check is None or check(argument) for check, argument in zip(self.predicates, arguments, strict=True))
 
 
+def _out_of_reach(*values: Value) -> Value:
+    """The authorizer functions: declared, yet no value of a selector is of a type that they take."""
+    raise EvalError(NO_OVERLOAD)
+
+
 @lru_cache(maxsize=4096)
 def _candidates(env: Environment, function: str) -> tuple[_Candidate, ...]:
     declared = declarations(env).functions.get(function)
@@ -140,12 +146,12 @@ def _candidates(env: Environment, function: str) -> tuple[_Candidate, ...]:
     return tuple(
         _Candidate(
             overload,
-            changed.get(overload.id) or IMPLEMENTATIONS[overload.id],
+            changed.get(overload.id) or IMPLEMENTATIONS.get(overload.id, _out_of_reach),
             tuple(map(predicate, overload.args)),
             function not in _UNGUARDED,
         )
         for overload in (declared.overloads if declared else ())
-        if overload.id in IMPLEMENTATIONS
+        if overload.id not in _WITHOUT_IMPLEMENTATION
     )
 
 
