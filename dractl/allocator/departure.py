@@ -78,6 +78,10 @@ def same(a: NodeResult, b: NodeResult) -> bool:
     ]
 
 
+def _same_devices(a: NodeResult, b: NodeResult) -> bool:
+    return (a.verdict, a.error, _devices(a)) == (b.verdict, b.error, _devices(b))
+
+
 def _devices(result: NodeResult) -> list[list[tuple[str, str, str, str]]]:
     return [[(r.request, r.driver, r.pool, r.device) for r in item.results] for item in result.allocations or []]
 
@@ -90,12 +94,16 @@ def _blame(
     limits: Limits,
     likely: str | None,
 ) -> list[Quirk]:
-    """A smallest set of quirks without which the answer for the last node is the correct one."""
+    """A smallest set of quirks without which the answer for the last node is the correct one.
+
+    Where more than the form differs, quirks that only change the form are no part of the answer.
+    """
     profile = allocator.profile
+    matters = same if likely else _same_devices
 
     def cures(names: Iterable[str]) -> bool:
         other = allocator.under(profile.without(*names))
-        return same(other.allocate_nodes(claims, nodes, limits).by_node[nodes[-1].meta.name], correct)
+        return matters(other.allocate_nodes(claims, nodes, limits).by_node[nodes[-1].meta.name], correct)
 
     names = sorted(profile.quirks, key=lambda name: (name != likely, name))
     for name in names:
