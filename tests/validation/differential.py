@@ -1,6 +1,6 @@
 """Compare ``admit`` with Kubernetes' own code on mutated requests, and record its answers.
 
-    python tests/validation/differential.py PROGRAM --release 1.36 [--count N] [--seed S] [--all-beta] [--show N] [--record FILE]
+    python tests/validation/differential.py PROGRAM --release 1.36 [--count N] [--seed S] [--all-beta] [--record FILE]
 
 PROGRAM reads one JSON request a line and answers one JSON line with ``code``, ``causes`` or ``message``, ``stored`` and
 ``warnings``, from the API server's registry strategies of that release. No test needs it; the recorded answers do the
@@ -17,10 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2])]
-
-from compare import GATES_OFF, compare, gate_settings, put
-from mutate import DRA_KINDS, requests
+from apiserver_answers import GATES_OFF, compare, gate_settings, put
+from apiserver_requests import DRA_KINDS, requests
 
 from dractl.kube.gates import parse_release
 from dractl.validation.apiserver import SERVER_ERROR
