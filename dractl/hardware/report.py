@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dractl.hardware import config_space as space
 from dractl.hardware import health, topology
@@ -23,10 +23,12 @@ from dractl.hardware.model import (
     Unseen,
     known,
 )
-from dractl.hardware.reconcile import Comparison
 from dractl.hardware.standard import standard_attributes
 from dractl.hardware.words import plural
 from dractl.rules.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from dractl.hardware.reconcile import Comparison
 
 Json = dict[str, Any]
 API_VERSION, KIND = "dractl.dev/v1alpha1", "HostReport"

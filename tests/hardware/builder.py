@@ -474,3 +474,34 @@ def small_vm(root: Path) -> Machine:
     machine.files("sys/devices/virtual/net/eth0", operstate="up", carrier=1)
     machine.link("sys/class/net/eth0", "../../devices/virtual/net/eth0")
     return machine
+
+
+def sixteen_gpus(root: Path) -> Machine:
+    """A large node for timings: 16 GPUs, 16 NICs, 16 disks, 224 threads, and 200 functions that nobody asks for."""
+    machine = Machine(root)
+    machine.cpus(2, 56)
+    machine.numa({0: [10, 21], 1: [21, 10]})
+    for number in range(16):
+        bus, numa = 0x10 * (number % 15) + 4, number // 8
+        domain = "0000" if number < 15 else "0001"
+        top = f"pci{domain}:{bus:02x}/{domain}:{bus:02x}:01.0"
+        machine.port(top, numa=numa)
+        machine.port(f"{top}/{domain}:{bus + 1:02x}:00.0", SWITCH, numa)
+        for port, (ids, klass, driver) in enumerate(
+            (
+                (("10de", "2330"), "030200", "nvidia"),
+                (("15b3", "1021"), "020700", "mlx5_core"),
+                (("144d", "a80a"), "010802", "nvme"),
+            )
+        ):
+            place = machine.port(f"{top}/{domain}:{bus + 1:02x}:00.0/{domain}:{bus + 2:02x}:0{port}.0", SWITCH, numa)
+            folder = machine.function(
+                f"{place}/{domain}:{bus + 3 + port:02x}:00.0", *ids, klass, numa, driver, group=str(number)
+            )
+            machine.file(f"{folder}/config", bytes(64))
+            if driver == "mlx5_core":
+                machine.rdma(folder, f"mlx5_{number}")
+                machine.netdev(folder, f"ib{number}", kind=32)
+    for number in range(200):
+        machine.function(f"pci0000:fe/0000:fe:{number // 8:02x}.{number % 8}", "8086", "3240", "088000", 0, speed=None)
+    return machine

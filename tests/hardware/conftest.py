@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dractl.hardware.health import health
 from dractl.hardware.readers.host import Asking, read_host
@@ -89,6 +88,8 @@ def case_tree(tmp_path):
     """Lay a case's sysfs.yaml out as a folder."""
 
     def lay(case: str) -> Path:
+        import yaml
+
         root = tmp_path / "sysfs"
         root.mkdir()
         for path, content in yaml.safe_load((CASES / case / "sysfs.yaml").read_text()).items():
@@ -111,6 +112,8 @@ NVML_CODES = {"NVML_SUCCESS": 0, "NVML_ERROR_GPU_IS_LOST": 15, "NVML_ERROR_LIB_R
 
 def case_answers(case: str) -> list[str]:
     """A case's nvml.yaml as settings of the stand-in."""
+    import yaml
+
     data = yaml.safe_load((CASES / case / "nvml.yaml").read_text())
     lines = [f"init {NVML_CODES[data['init']]}", f"driver {data['driverVersion']}", f"cuda {data['cudaDriverVersion']}"]
     for gpu in data["devices"]:

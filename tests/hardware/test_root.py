@@ -227,11 +227,11 @@ def test_random_trees_never_break_it(tmp_path, report):
 
 
 def test_thousands_of_virtual_functions(tmp_path, dractl):
-    root = builder.sriov(tmp_path / "host.tar", 2048).finish()
+    root = builder.sriov(tmp_path / "host.tar", 1536).finish()
     run = dractl("discover", "--root", str(root))
     assert run.code == 0
-    assert "1 NIC port (15b3:101d) with 2048 virtual functions." in run.out
-    assert "2048 VFs: 1536 mlx5_core, 512 vfio-pci" in run.out
+    assert "1 NIC port (15b3:101d) with 1536 virtual functions." in run.out
+    assert "1536 VFs: 1152 mlx5_core, 384 vfio-pci" in run.out
     assert len(run.out.splitlines()) < 40
 
 

@@ -133,7 +133,7 @@ def _read_identity(tree: Tree, address: str) -> PciFunction:
     _place(function, place)
     function.numa = _numa(folder)
     function.cpus = absent("local_cpulist")
-    if folder.has("local_cpulist") or folder.has("local_cpus"):
+    if _is_detailed(function) and (folder.has("local_cpulist") or folder.has("local_cpus")):
         function.cpus = tree.cpus(f"{path}/local_cpulist", f"{path}/local_cpus")
     function.driver = folder.target("driver")
     if function.driver is None and function.target is None:
