@@ -55,7 +55,7 @@ def claim(
     from dractl.render.text.explain import render_claim
 
     inventory = open_inventory(snapshot, demo, context, kubeconfig)
-    question = _question(inventory, kubernetes, node)
+    question = question_of(inventory, kubernetes, node)
     where, name = _split(namespace, name)
     report = explain_claim(question, where, name)
     plain = report.to_json()
@@ -81,7 +81,7 @@ def pod(
     from dractl.render.text.explain import render_pod
 
     inventory = open_inventory(snapshot, demo, context, kubeconfig)
-    question = _question(inventory, kubernetes, node)
+    question = question_of(inventory, kubernetes, node)
     where, name = _split(namespace, name)
     report = explain_pod(question, where, name)
     plain = report.to_json()
@@ -111,7 +111,8 @@ def code(
     return Exit.GOOD
 
 
-def _question(inventory: Inventory, kubernetes: str | None, node: str | None) -> Question:
+def question_of(inventory: Inventory, kubernetes: str | None, node: str | None = None) -> Question:
+    """The question about an inventory under the rules of its release or of ``--kubernetes``."""
     from dractl.allocator.profile import Profile
     from dractl.explain.claim import Question
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "dractl.cli.explain", "Why a claim or pod is pending, device by device; what a DRA code means."),
+    ("diagnose", "dractl.cli.diagnose", "What is wrong in this cluster, the worst first."),
     ("get", "dractl.cli.get", "List devices, pools, claims, classes, nodes and more."),
     ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
     ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),

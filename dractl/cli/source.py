@@ -18,8 +18,11 @@ def open_inventory(
     demo: bool = False,
     context: str | None = None,
     kubeconfig: str | None = None,
+    everything: bool = False,
 ) -> Inventory:
     """The cluster that the options name; remarks about what was passed over go to stderr.
+
+    ``everything`` also reads from a running cluster what only a diagnosis looks at: roles, quotas, DaemonSets.
 
     Raises:
         DractlError: for contradicting options and unreadable input.
@@ -34,7 +37,7 @@ def open_inventory(
         for text in inventory.provenance.notes:
             note(f"note: {text}")
         return inventory
-    return _read_live(context, kubeconfig)
+    return _read_live(context, kubeconfig, everything)
 
 
 def one_source(snapshot: str | None, demo: bool, context: str | None, kubeconfig: str | None) -> None:
@@ -66,14 +69,15 @@ def access_of(context: str | None, kubeconfig: str | None) -> Access:
     return Access(context, kubeconfig, settings.as_user, settings.as_groups, settings.request_timeout)
 
 
-def _read_live(context: str | None, kubeconfig: str | None) -> Inventory:
-    from dractl.sources.cluster import read_cluster
+def _read_live(context: str | None, kubeconfig: str | None, everything: bool) -> Inventory:
+    from dractl.sources.cluster import RESOURCES, read_cluster
     from dractl.sources.connection import connect
     from dractl.sources.snapshot import inventory_of
 
     connection = connect(access_of(context, kubeconfig))
     with Progress() as progress:
-        state = read_cluster(connection, progress=progress)
+        kinds = [item.kind for item in RESOURCES] if everything else None
+        state = read_cluster(connection, kinds, progress=progress)
     for kind, reason in state.unseen.items():
         note(f"note: {kind}: {reason}")
     return inventory_of(state)

@@ -10,13 +10,13 @@ from dractl.rules.registry import all_rules
 from dractl.validation.report import ADDRESS, TOOL, Item, ValidationReport
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def to_sarif(report: ValidationReport, version: str) -> str:
     """The report as one SARIF run; ``version`` is dractl's own."""
     codes = sorted({item.finding.code for item in report.items})
-    rules = [_rule(all_rules()[code]) for code in codes if code in all_rules()]
+    rules = [rule_entry(all_rules()[code]) for code in codes if code in all_rules()]
     index = {rule["id"]: number for number, rule in enumerate(rules)}
     run: dict[str, Any] = {
         "tool": {
@@ -30,7 +30,8 @@ def to_sarif(report: ValidationReport, version: str) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def rule_entry(rule: Rule) -> dict[str, Any]:
+    """A rule as SARIF describes it (reportingDescriptor)."""
     markdown = [rule.cause, "", f"**Fix.** {rule.fix}"]
     if rule.example:
         markdown += ["", "```yaml", rule.example, "```"]
@@ -41,7 +42,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "fullDescription": {"text": rule.cause},
         "help": {"text": f"{rule.cause}\n\nFix: {rule.fix}", "markdown": "\n".join(markdown)},
         "helpUri": f"{ADDRESS}/blob/main/docs/rules.md#{rule.code.lower()}",
-        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": [rule.category.value]},
     }
 
@@ -55,7 +56,7 @@ def _result(item: Item, index: dict[str, int]) -> dict[str, Any]:
         text += f"\nFix: {found.hint}"
     out: dict[str, Any] = {
         "ruleId": found.code,
-        "level": _LEVELS[found.severity],
+        "level": LEVELS[found.severity],
         "message": {"text": text},
         "partialFingerprints": {"dractl/v1": item.fingerprint()},
     }

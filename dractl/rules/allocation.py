@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dractl.rules import conflicts
 from dractl.rules.finding import Rule, Severity
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -267,4 +268,5 @@ RULES: tuple[Rule, ...] = (
     FULL_OF_HOLDERS,
     NO_NODE_HAS_LABEL,
     CLASS_SHADOWED,
+    *conflicts.RULES,
 )

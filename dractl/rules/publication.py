@@ -1,7 +1,180 @@
-"""DRA4xx: what drivers publish: slices, pools, devices and their attributes."""
+"""DRA4xx: what drivers publish: slices, pools, devices and their attributes; and the state they report."""
 
 from __future__ import annotations
 
-from dractl.rules.finding import Rule
+from dractl.rules.finding import Rule, Severity
 
-RULES: tuple[Rule, ...] = ()
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+_SLICE = ("ResourceSlice",)
+
+POOL_INCOMPLETE = Rule(
+    "DRA401",
+    "pool-incomplete",
+    "A pool has not all of its slices",
+    _ERROR,
+    cause="resourceSliceCount says how many slices of the current generation there are; as long as another number is "
+    "there the scheduler gives out no device of the pool, and a request for all devices stops at it on every node that "
+    "sees the pool.",
+    fix="See the driver's log on that node: it was interrupted while publishing, or the API server refused a slice.",
+    reference="resource.k8s.io/v1 ResourcePool.resourceSliceCount",
+    needs=_SLICE,
+)
+POOL_INVALID = Rule(
+    "DRA402",
+    "pool-invalid",
+    "A pool contradicts itself",
+    _ERROR,
+    cause="A device or counter set is there twice, or a device draws from a counter that does not exist. The API "
+    "server checks each slice alone and accepts them; the scheduler gives out no device of the pool.",
+    fix="This is a fault of the driver: report it, with the names below.",
+    reference="KEP-4815",
+    needs=_SLICE,
+)
+STALE_SLICES = Rule(
+    "DRA403",
+    "stale-slices",
+    "Slices of a former generation are still there",
+    _WARNING,
+    cause="A driver deletes them after it has published the new generation. Their devices do not count any more.",
+    fix="See why the driver did not delete them; deleting them by hand does no harm.",
+    needs=_SLICE,
+)
+SLICE_OF_UNKNOWN_NODE = Rule(
+    "DRA404",
+    "slice-of-unknown-node",
+    "A slice is for a node that does not exist",
+    _WARNING,
+    cause="The node was removed and nobody deleted the driver's slice. It does no harm to scheduling, but its devices "
+    "are counted by dashboards, and a new node of that name would get them.",
+    fix="kubectl delete resourceslice NAME",
+    needs=("Node", "ResourceSlice"),
+)
+SLICE_OF_UNREADY_NODE = Rule(
+    "DRA405",
+    "slice-of-unready-node",
+    "Devices are published on a node that is not ready",
+    _WARNING,
+    cause="kubelet has not reported for some time. The slices stay, so the devices look free.",
+    fix="Look at the node; its devices cannot be used until it is ready again.",
+    needs=("Node", "ResourceSlice"),
+)
+CLASS_SELECTS_NOTHING = Rule(
+    "DRA406",
+    "class-selects-nothing",
+    "A DeviceClass selects no published device",
+    _INFO,
+    cause="Its driver publishes nothing yet, or the selector asks for what no device carries.",
+    fix="Nothing, if the hardware is still to come. Else compare the selector with `dractl cel fields`.",
+    needs=("DeviceClass", "ResourceSlice"),
+)
+CLASS_SELECTOR_ERROR = Rule(
+    "DRA407",
+    "class-selector-error",
+    "A DeviceClass has a selector that fails on published devices",
+    _ERROR,
+    cause="An error of a selector on one device ends the scheduling of every pod that uses the class, on all nodes.",
+    fix="Guard the attribute: ask for device.driver first, then whether the attribute is there.",
+    needs=("DeviceClass", "ResourceSlice"),
+)
+DEVICES_WITHOUT_CLASS = Rule(
+    "DRA408",
+    "devices-without-class",
+    "Devices are published that no DeviceClass selects",
+    _INFO,
+    cause="Without a class nobody can ask for them.",
+    fix="Add a class, for example with `dractl generate deviceclass`, unless the devices are meant to be hidden.",
+    needs=("DeviceClass", "ResourceSlice"),
+)
+DRIVER_POD_TROUBLE = Rule(
+    "DRA409",
+    "driver-pod-trouble",
+    "A pod of a driver is not well",
+    _WARNING,
+    cause="Without its driver a node prepares no claim, and its slices are deleted after a while or grow old.",
+    fix="kubectl describe and logs of the pod.",
+    needs=("Pod", "ResourceSlice"),
+)
+ATTRIBUTE_TYPE_DIFFERS = Rule(
+    "DRA410",
+    "attribute-type-differs",
+    "One attribute has several types in one driver's devices",
+    _WARNING,
+    cause="Values of different types are never equal: a constraint between such devices cannot be met, and a selector "
+    "fails on one kind of them. Usually nodes run different releases of the driver.",
+    fix="Bring all nodes to one release of the driver.",
+    needs=_SLICE,
+)
+WHOLE_AND_PARTS = Rule(
+    "DRA411",
+    "whole-and-parts-published",
+    "A whole device is published beside its parts without shared counters",
+    _WARNING,
+    cause="The scheduler may give out the whole and a part of it, since nothing tells it that they exclude each other.",
+    fix="Update the driver, or keep the class of whole devices off devices that are partitioned.",
+    needs=_SLICE,
+)
+DEVICE_NEVER_FITS = Rule(
+    "DRA412",
+    "counters-too-small",
+    "A device needs more of a counter than its set has",
+    _WARNING,
+    cause="Such a device can never be allocated.",
+    fix="This is a fault of the driver: report it.",
+    needs=_SLICE,
+)
+DEVICES_TAINTED = Rule(
+    "DRA420",
+    "devices-tainted",
+    "Devices are tainted by their driver",
+    _WARNING,
+    cause="The driver found the device unfit (NoSchedule), or wants its users gone (NoExecute).",
+    fix="Bring the device back to health; the driver's documentation says what the taint's key means.",
+    needs=_SLICE,
+)
+TAINT_RULE_ACTIVE = Rule(
+    "DRA421",
+    "taint-rule-active",
+    "A DeviceTaintRule taints devices",
+    _INFO,
+    cause="An administrator keeps devices from being given out, or evicts their users.",
+    fix="Delete the rule when the work is done.",
+    needs=("DeviceTaintRule", "ResourceSlice"),
+)
+DEVICE_CONDITION = Rule(
+    "DRA422",
+    "device-condition",
+    "A driver reports an allocated device as not ready",
+    _WARNING,
+    cause="status.devices of the claim has a condition Ready=False written by the driver.",
+    fix="See the condition's message and the driver's log on the node.",
+    needs=("ResourceClaim",),
+)
+DEVICE_UNHEALTHY = Rule(
+    "DRA423",
+    "device-unhealthy",
+    "kubelet reports a device in use as unhealthy",
+    _WARNING,
+    cause="The driver told kubelet so; the pod keeps the device.",
+    fix="Move the pod away and see to the device.",
+    reference="Pod status.containerStatuses[].allocatedResourcesStatus",
+    needs=("Pod",),
+)
+
+RULES: tuple[Rule, ...] = (
+    POOL_INCOMPLETE,
+    POOL_INVALID,
+    STALE_SLICES,
+    SLICE_OF_UNKNOWN_NODE,
+    SLICE_OF_UNREADY_NODE,
+    CLASS_SELECTS_NOTHING,
+    CLASS_SELECTOR_ERROR,
+    DEVICES_WITHOUT_CLASS,
+    DRIVER_POD_TROUBLE,
+    ATTRIBUTE_TYPE_DIFFERS,
+    WHOLE_AND_PARTS,
+    DEVICE_NEVER_FITS,
+    DEVICES_TAINTED,
+    TAINT_RULE_ACTIVE,
+    DEVICE_CONDITION,
+    DEVICE_UNHEALTHY,
+)

@@ -16,4 +16,36 @@ DISJOINT_ROOTS = Rule(
     needs=("ResourceSlice",),
 )
 
-RULES: tuple[Rule, ...] = (DISJOINT_ROOTS,)
+ALLOCATED_ACROSS_ROOTS = Rule(
+    "DRA511",
+    "allocated-across-roots",
+    "A pod's GPU and NIC are under different PCIe roots although a nearer pair was there",
+    Severity.WARNING,
+    cause="Without a constraint the scheduler takes the first devices that match, wherever they hang. Traffic between "
+    "them then crosses the CPUs' interconnect.",
+    fix="Constrain the requests: matchAttribute resource.kubernetes.io/pcieRoot. The claim has to be made anew.",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
+CPU_ON_OTHER_NUMA = Rule(
+    "DRA512",
+    "cpu-on-other-numa",
+    "A pod's CPUs and its device are on different NUMA nodes",
+    Severity.WARNING,
+    cause="CPUs from a driver and a device were chosen independently.",
+    fix="Put both requests under one constraint on an attribute that both drivers publish with the same name and type; "
+    "where they do not, select the NUMA node in both requests.",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
+ATTRIBUTE_NAMES_DIFFER = Rule(
+    "DRA513",
+    "attribute-names-differ",
+    "Drivers publish one property under different names",
+    Severity.INFO,
+    cause="matchAttribute compares one fully qualified name. Devices that carry the property under another name (or "
+    "type) are refused, so such a constraint between these drivers can never be met.",
+    fix="Use an attribute that all of them publish (resource.kubernetes.io/pcieRoot, from 1.37 on "
+    "resource.kubernetes.io/numaNode), or select the value in each request.",
+    needs=("ResourceSlice",),
+)
+
+RULES: tuple[Rule, ...] = (DISJOINT_ROOTS, ALLOCATED_ACROSS_ROOTS, CPU_ON_OTHER_NUMA, ATTRIBUTE_NAMES_DIFFER)

@@ -1,0 +1,201 @@
+"""Where claims and pods are stuck in their life: missing parts, holders that nobody needs, deletion, preparation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dractl.diagnose.check import Context, claim_ref
+from dractl.explain.lifecycle import gone_consumers, pods_known, since
+from dractl.explain.pod import explain_pod
+from dractl.explain.words import listing, near
+from dractl.inventory import LinkState, PodClaim, key_of
+from dractl.kube.objects import Event, Pod, ResourceClaim
+from dractl.rules import allocation, lifecycle
+from dractl.rules.finding import Finding, ObjectRef, Rule
+
+_PREPARE_FAILED = "FailedPrepareDynamicResources"
+_FINISHED = ("Succeeded", "Failed")
+
+
+def _unfinished(context: Context) -> Iterator[PodClaim]:
+    for links in context.inventory.pod_claims.values():
+        for link in links:
+            if link.pod.phase not in _FINISHED and not link.pod.meta.deletion_timestamp:
+                yield link
+
+
+def _pod_ref(pod: Pod) -> ObjectRef:
+    return ObjectRef("Pod", pod.meta.name, pod.meta.namespace)
+
+
+def templates_missing(context: Context) -> Iterator[Finding]:
+    """Pods whose template is not there."""
+    for link in _unfinished(context):
+        if link.state is LinkState.TEMPLATE_MISSING and link.entry is not None:
+            name = link.entry.resource_claim_template_name or ""
+            yield _missing(context, link, lifecycle.TEMPLATE_MISSING, "ResourceClaimTemplate", name)
+
+
+def claims_missing(context: Context) -> Iterator[Finding]:
+    """Pods whose claim is not there."""
+    for link in _unfinished(context):
+        if link.state is LinkState.CLAIM_MISSING:
+            yield _missing(context, link, lifecycle.CLAIM_MISSING, "ResourceClaim", link.claim_name or "")
+
+
+def _missing(context: Context, link: PodClaim, rule: Rule, kind: str, name: str) -> Finding:
+    inventory, namespace = context.inventory, link.pod.meta.namespace
+    known = inventory.templates if kind == "ResourceClaimTemplate" else inventory.claims
+    here = [key.name for key in known if key.namespace == namespace]
+    elsewhere = sorted(key.namespace for key in known if key.name == name and key.namespace != namespace)
+    alike = near(name, here)
+    hint = f"did you mean {listing(alike, 3, 'or')}?" if alike else ""
+    if elsewhere:
+        hint = f"{kind} {name} exists in namespace {listing(elsewhere)}; a pod only uses those of its own namespace"
+    return rule.finding(
+        f"pod {key_of(link.pod)} waits for {kind} {name}, which does not exist in namespace {namespace}",
+        _pod_ref(link.pod),
+        hint=hint or f"create {kind} {name} in namespace {namespace}, or correct the name in the pod",
+    )
+
+
+def classes_missing(context: Context) -> Iterator[Finding]:
+    """Claims and templates that name a class that is not there."""
+    inventory = context.inventory
+    named: dict[str, list[str]] = {}
+    owners = [(f"claim {key_of(item)}", item.spec) for item in inventory.claims.values() if item.allocation is None]
+    owners += [(f"template {key_of(item)}", item.spec) for item in inventory.templates.values()]
+    for owner, spec in owners:
+        for request in spec.requests:
+            for one in [request.exactly] if request.exactly else request.first_available:
+                if one.device_class_name and one.device_class_name not in inventory.classes:
+                    named.setdefault(one.device_class_name, []).append(owner)
+    for name, users in sorted(named.items()):
+        alike = near(name, inventory.classes)
+        there = f"classes there: {listing(inventory.classes) or 'none'}"
+        yield allocation.UNKNOWN_CLASS.finding(
+            f"DeviceClass {name} does not exist, but {listing(dict.fromkeys(users))} "
+            f"{'names' if len(set(users)) == 1 else 'name'} it",
+            ObjectRef("DeviceClass", name),
+            hint=f"did you mean {listing(alike, 3, 'or')}?" if alike else there,
+        )
+
+
+def foreign_claims(context: Context) -> Iterator[Finding]:
+    """Pods whose status names a claim of another pod."""
+    for link in _unfinished(context):
+        if link.state is LinkState.FOREIGN:
+            yield lifecycle.FOREIGN_CLAIM.finding(
+                f"pod {key_of(link.pod)} is to use claim {link.claim_name}, which was generated for another pod",
+                _pod_ref(link.pod),
+            )
+
+
+def stale_holders(context: Context) -> Iterator[Finding]:
+    """Allocated claims that no living pod uses: never reserved, or reserved by pods that are gone."""
+    inventory = context.inventory
+    for claim in inventory.claims.values():
+        if claim.allocation is None or claim.meta.deletion_timestamp or not pods_known(inventory):
+            continue
+        results = claim.allocation.results
+        if not results or all(item.admin_access for item in results):
+            continue
+        gone = gone_consumers(inventory, claim)
+        devices = listing([f"{item.pool}/{item.device}" for item in results], 4)
+        if claim.reserved_for and len(gone) == len(claim.reserved_for):
+            yield lifecycle.STALE_HOLDER.finding(
+                f"claim {key_of(claim)} holds {devices}, reserved only for {listing(gone)}, which no longer "
+                f"{'exists' if len(gone) == 1 else 'exist'}",
+                claim_ref(claim),
+                evidence={"gone": gone},
+                hint=f"nothing uses the devices: kubectl delete resourceclaim {claim.meta.name} -n "
+                f"{claim.meta.namespace}; if it stays, look at the resource claim controller (kube-controller-manager)",
+            )
+        elif not claim.reserved_for and not inventory.claim_pods.get(key_of(claim)):
+            yield lifecycle.STALE_HOLDER.finding(
+                f"claim {key_of(claim)} holds {devices}, is reserved for nobody, and no pod refers to it",
+                claim_ref(claim),
+                hint=f"kubectl delete resourceclaim {claim.meta.name} -n {claim.meta.namespace}, if it is not needed",
+            )
+
+
+def claims_without_pod(context: Context) -> Iterator[Finding]:
+    """Unallocated claims that nobody refers to, and generated claims whose pod is gone."""
+    inventory = context.inventory
+    if not pods_known(inventory):
+        return
+    uids = {pod.meta.uid for pod in inventory.pods.values()}
+    for key, claim in inventory.claims.items():
+        if claim.meta.deletion_timestamp or inventory.claim_pods.get(key) or claim.reserved_for:
+            continue
+        owner = next((item for item in claim.meta.owners if item.kind == "Pod" and item.controller), None)
+        if owner is not None and owner.uid not in uids:
+            text = f"claim {key} was generated for pod {owner.name}, which is gone"
+        elif claim.allocation is None:
+            text = f"claim {key} is there{_for(context, claim)}, but no pod refers to it; nothing will allocate it"
+        else:
+            continue
+        yield lifecycle.UNUSED_CLAIM.finding(text, claim_ref(claim))
+
+
+def _for(context: Context, claim: ResourceClaim) -> str:
+    age = since(context.inventory, claim.meta.creation_timestamp, context.question.now)
+    return f" for {age}" if age else ""
+
+
+def claims_deleting(context: Context) -> Iterator[Finding]:
+    """Claims that stay although they are to be deleted, and what keeps them."""
+    for key, claim in context.inventory.claims.items():
+        if not claim.meta.deletion_timestamp:
+            continue
+        pods = [item.name for item in claim.reserved_for if item.resource == "pods"]
+        age = since(context.inventory, claim.meta.deletion_timestamp, context.question.now)
+        keeps = f"reserved for {listing(pods)}" if pods else f"finalizers {listing(claim.meta.finalizers) or 'none'}"
+        yield lifecycle.CLAIM_DELETING.finding(
+            f"claim {key} is being deleted{f' for {age}' if age else ''} and stays: {keeps}",
+            claim_ref(claim),
+            hint=f"delete pod {listing(pods)} first" if pods else "see why the finalizer is not removed",
+        )
+
+
+def unprepared_pods(context: Context) -> Iterator[Finding]:
+    """Pods that have their devices, but whose preparation fails on the node."""
+    for key, links in context.inventory.pod_claims.items():
+        pod = links[0].pod
+        if not pod.node_name or pod.phase != "Pending" or pod.meta.deletion_timestamp:
+            continue
+        events = [one for one in context.inventory.events_of("Pod", *key) if one.reason == _PREPARE_FAILED]
+        if events:
+            yield _unprepared(pod, events[-1])
+            continue
+        waiting = [str(key_of(one.claim)) for one in links if one.claim and one.claim.allocation is None]
+        if waiting:
+            yield lifecycle.PLACED_PAST_SCHEDULER.finding(
+                f"pod {key} is bound to {pod.node_name}, but claim {listing(waiting)} is "
+                "not allocated: nothing allocates for a pod that has its node already",
+                _pod_ref(pod),
+            )
+
+
+def _unprepared(pod: Pod, event: Event) -> Finding:
+    return lifecycle.PREPARE_FAILED.finding(
+        f"pod {key_of(pod)} has its devices but does not start on {pod.node_name}: {event.message}",
+        _pod_ref(pod),
+        hint=f"look at the driver's kubelet plugin on {pod.node_name}; dractl explain pod {pod.meta.name} "
+        f"-n {pod.meta.namespace} tells more",
+    )
+
+
+def allocated_elsewhere(context: Context) -> Iterator[Finding]:
+    """Waiting pods whose shared claim is allocated where they may not run."""
+    for key, links in context.inventory.pod_claims.items():
+        pod = links[0].pod
+        if pod.node_name or pod.phase in _FINISHED or pod.meta.deletion_timestamp:
+            continue
+        if not any(link.claim is not None and link.claim.allocation is not None for link in links):
+            continue
+        report = explain_pod(context.question, *key)
+        if report.unplaceable:
+            yield lifecycle.ALLOCATED_ELSEWHERE.finding(
+                f"pod {key}: {report.summary}", _pod_ref(pod), hint=report.actions[0] if report.actions else ""
+            )

@@ -1,0 +1,291 @@
+"""What drivers publish: pools, slices, classes over them, and the drivers' own pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dractl.cel.environment import Environment
+from dractl.cel.selector import Selector, compile_selector
+from dractl.diagnose.check import Context, class_ref
+from dractl.diagnose.conflicts import families
+from dractl.explain.drivers import driver_view
+from dractl.explain.lifecycle import since
+from dractl.explain.words import count, listing, ranges
+from dractl.inventory import DeviceId, Inventory, Pool, PoolId, PublishedDevice
+from dractl.kube.objects import DeviceClass, ResourceSlice
+from dractl.rules import publication
+from dractl.rules.finding import Finding, ObjectRef
+
+
+def _pool_ref(identity: PoolId) -> ObjectRef:
+    return ObjectRef("Pool", str(identity))
+
+
+def _slice_ref(item: ResourceSlice) -> ObjectRef:
+    return ObjectRef("ResourceSlice", item.meta.name)
+
+
+def pools_incomplete(context: Context) -> Iterator[Finding]:
+    """Pools with another number of slices than they say."""
+    for identity, pool in context.inventory.pools.items():
+        if pool.complete:
+            continue
+        devices = sum(len(item.devices) for item in pool.current)
+        wanted = sorted({item.pool.resource_slice_count for item in pool.current})
+        said = f"{wanted[0]}" if len(wanted) == 1 else f"now {listing([str(one) for one in wanted], last='now')}"
+        where = f" on {listing(pool.nodes)}" if pool.nodes and pool.nodes != [identity.pool] else ""
+        yield publication.POOL_INCOMPLETE.finding(
+            f"pool {identity}{where} has {count(len(pool.current), 'slice')} of generation {pool.generation}, but its "
+            f"resourceSliceCount is {said}: none of its {count(devices, 'published device')} is given out",
+            _pool_ref(identity),
+            evidence={"slices": [item.meta.name for item in pool.current], "expected": wanted},
+            hint=f"look at the log of driver {identity.driver} on {listing(pool.nodes) or 'its node'}",
+        )
+
+
+def pools_invalid(context: Context) -> Iterator[Finding]:
+    """Pools with devices or counters that contradict each other."""
+    for identity, pool in context.inventory.pools.items():
+        for fault in _faults(pool):
+            yield publication.POOL_INVALID.finding(
+                f"pool {identity} is invalid: {fault}; none of its devices is given out", _pool_ref(identity)
+            )
+
+
+def _faults(pool: Pool) -> Iterator[str]:
+    owners: dict[str, str] = {}
+    counters: dict[str, set[str]] = {}
+    for piece in pool.current:
+        for shared in piece.shared_counters:
+            if shared.name in counters:
+                yield f"counter set {shared.name} is there twice"
+            counters[shared.name] = set(shared.counters)
+    for piece in pool.current:
+        for device in piece.devices:
+            if device.name in owners:
+                yield f"device {device.name} is in slice {owners[device.name]} and again in {piece.meta.name}"
+            owners[device.name] = piece.meta.name
+            for consumption in device.consumes_counters:
+                known = counters.get(consumption.counter_set)
+                if known is None:
+                    yield f"device {device.name} draws on counter set {consumption.counter_set}, which does not exist"
+                else:
+                    missing = sorted(set(consumption.counters) - known)
+                    if missing:
+                        yield f"device {device.name} draws on {listing(missing)}, not in set {consumption.counter_set}"
+
+
+def slices_stale(context: Context) -> Iterator[Finding]:
+    """Slices of generations that were replaced."""
+    for identity, pool in context.inventory.pools.items():
+        if not pool.former:
+            continue
+        current = {device.name for item in pool.current for device in item.devices}
+        lost = sorted({device.name for item in pool.former for device in item.devices} - current)
+        only = f"; {ranges(lost)} {'is' if len(lost) == 1 else 'are'} listed only there" if lost else ""
+        names = [item.meta.name for item in pool.former]
+        generations = sorted({item.pool.generation for item in pool.former})
+        yield publication.STALE_SLICES.finding(
+            f"pool {identity} is at generation {pool.generation}, but {listing(names, 4)} of "
+            f"generation {listing([str(one) for one in generations])} {'is' if len(pool.former) == 1 else 'are'} still "
+            f"there{only}",
+            _pool_ref(identity),
+        )
+
+
+def slices_of_unknown_nodes(context: Context) -> Iterator[Finding]:
+    """Slices that name a node which is not there."""
+    inventory = context.inventory
+    for item in inventory.slices:
+        if item.node_name and item.node_name not in inventory.nodes:
+            age = since(inventory, item.meta.creation_timestamp, context.question.now)
+            names = [DeviceId(item.driver, item.pool.name, device.name) for device in item.devices]
+            held = sum(1 for name in names if inventory.holders.get(name))
+            used = f"; claims still hold {count(held, 'of them', 'of them')}" if held else ""
+            yield publication.SLICE_OF_UNKNOWN_NODE.finding(
+                f"slice {item.meta.name} publishes {count(len(item.devices), 'device')} of driver {item.driver} for "
+                f"node {item.node_name}, which does not exist{f' ({age} old)' if age else ''}{used}",
+                _slice_ref(item),
+                hint=f"if the node is gone for good: kubectl delete resourceslice {item.meta.name}",
+            )
+
+
+def slices_of_unready_nodes(context: Context) -> Iterator[Finding]:
+    """Devices on nodes whose kubelet does not report."""
+    inventory = context.inventory
+    for name, node in inventory.nodes.items():
+        ready = next((item for item in node.conditions if item.type == "Ready"), None)
+        if ready is None or ready.status == "True":
+            continue
+        devices = [found for found in inventory.devices.values() if found.node_name == name]
+        if devices:
+            age = since(inventory, ready.last_transition_time, context.question.now)
+            drivers = sorted({found.id.driver for found in devices})
+            yield publication.SLICE_OF_UNREADY_NODE.finding(
+                f"node {name} is not ready{f' for {age}' if age else ''} ({ready.reason or ready.status}), and "
+                f"{count(len(devices), 'device')} of {listing(drivers)} are still published for it",
+                ObjectRef("Node", name),
+            )
+
+
+def _matches(context: Context, item: DeviceClass) -> tuple[set[int], dict[str, list[PublishedDevice]]]:
+    """Identities of the devices that a class selects, and errors of its selectors by text."""
+    environment = _environment(context)
+    matched: set[int] = set()
+    errors: dict[str, list[PublishedDevice]] = {}
+    selectors = [compile_selector(one.cel or "", environment) for one in item.selectors]
+    known: dict[object, tuple[bool, str | None]] = {}
+    for published in context.inventory.devices.values():
+        driver, device = published.id.driver, published.device
+        key = tuple(one.projection(driver, device) if one.error is None else None for one in selectors)
+        answer = known.get(key)
+        if answer is None:
+            answer = known[key] = _judge(selectors, driver, published)
+        fits, error = answer
+        if error is not None:
+            errors.setdefault(error, []).append(published)
+        elif fits:
+            matched.add(id(published))
+    return matched, errors
+
+
+def _judge(selectors: list[Selector], driver: str, published: PublishedDevice) -> tuple[bool, str | None]:
+    for number, selector in enumerate(selectors):
+        if selector.error is not None:
+            return False, f"selector #{number}: {selector.error}"
+        outcome = selector.evaluate(driver, published.device)
+        if outcome.error is not None:
+            return False, f"selector #{number}: {outcome.error}"
+        if not outcome.match:
+            return False, None
+    return True, None
+
+
+def _environment(context: Context) -> Environment:
+    features = context.question.profile.features
+    major, minor = (int(part) for part in context.question.release.minor.split("."))
+    return Environment(
+        kubernetes=(major, minor),
+        consumable_capacity=features.consumable_capacity,
+        list_attributes=features.list_type_attributes,
+        stored=True,
+    )
+
+
+def classes_selecting_nothing(context: Context) -> Iterator[Finding]:
+    """Classes without any device."""
+    for name, item in context.inventory.classes.items():
+        matched, errors = _matches(context, item)
+        if not matched and not errors:
+            yield publication.CLASS_SELECTS_NOTHING.finding(
+                f"class {name} selects none of the {len(context.inventory.devices)} published devices", class_ref(item)
+            )
+
+
+def classes_with_errors(context: Context) -> Iterator[Finding]:
+    """Classes whose selectors fail on devices."""
+    for name, item in context.inventory.classes.items():
+        for text, devices in _matches(context, item)[1].items():
+            drivers = sorted({found.id.driver for found in devices})
+            yield publication.CLASS_SELECTOR_ERROR.finding(
+                f"class {name}, {text}: on {count(len(devices), 'device')} of {listing(drivers)}, for example "
+                f"{devices[0].id}",
+                class_ref(item),
+                hint="every pod that uses the class fails on all nodes as long as such a device is looked at",
+            )
+
+
+def devices_without_class(context: Context) -> Iterator[Finding]:
+    """Devices that no class selects, by driver and type."""
+    inventory = context.inventory
+    if not inventory.classes:
+        return
+    selected: set[int] = set()
+    for item in inventory.classes.values():
+        selected |= _matches(context, item)[0]
+    rest: dict[tuple[str, str], list[PublishedDevice]] = {}
+    for found in inventory.devices.values():
+        if id(found) not in selected:
+            attribute = found.device.attributes.get("type")
+            rest.setdefault((found.id.driver, str(attribute.value) if attribute else ""), []).append(found)
+    for (driver, kind), devices in sorted(rest.items()):
+        what = f" of type {kind}" if kind else ""
+        yield publication.DEVICES_WITHOUT_CLASS.finding(
+            f"{count(len(devices), 'device')} of driver {driver}{what} can be asked for through no class, for example "
+            f"{devices[0].id}",
+            ObjectRef("Driver", driver),
+        )
+
+
+def driver_pods_in_trouble(context: Context) -> Iterator[Finding]:
+    """Pods and DaemonSets of drivers that are not well."""
+    inventory = context.inventory
+    for driver in sorted({item.driver for item in inventory.slices}):
+        view = driver_view(inventory, driver)
+        for one in view.pods:
+            if one.trouble:
+                node = f" on {one.pod.node_name}" if one.pod.node_name else ""
+                yield publication.DRIVER_POD_TROUBLE.finding(
+                    f"pod {one} looks like driver {driver}'s{node} and is not well: {one.trouble}",
+                    ObjectRef("Pod", one.pod.meta.name, one.pod.meta.namespace),
+                )
+        running = {one.pod.node_name for one in view.pods if not one.trouble}
+        lonely = [node for node in view.nodes if node not in running and node in inventory.nodes]
+        if view.pods and running and lonely:
+            yield publication.DRIVER_POD_TROUBLE.finding(
+                f"{driver} has slices for {ranges(lonely)}, but no running pod that looks like the driver's there",
+                ObjectRef("Driver", driver),
+                evidence={"nodes": lonely},
+            )
+
+
+def attribute_types_differ(context: Context) -> Iterator[Finding]:
+    """Attributes of one driver with several types."""
+    kinds: dict[tuple[str, str], dict[str, list[PublishedDevice]]] = {}
+    for found in context.inventory.devices.values():
+        for name, attribute in found.device.attributes.items():
+            kinds.setdefault((found.id.driver, name), {}).setdefault(attribute.kind, []).append(found)
+    for (driver, name), by_kind in sorted(kinds.items()):
+        if len(by_kind) > 1:
+            parts = [f"{kind} on {_where(devices)}" for kind, devices in sorted(by_kind.items())]
+            yield publication.ATTRIBUTE_TYPE_DIFFERS.finding(
+                f"attribute {name} of driver {driver} is {listing(parts)}", ObjectRef("Driver", driver)
+            )
+
+
+def _where(devices: list[PublishedDevice]) -> str:
+    return ranges(sorted({found.node_name or found.id.pool for found in devices}))
+
+
+def wholes_beside_parts(context: Context) -> Iterator[Finding]:
+    """Whole devices beside their parts; those of which both are given out are told by another check."""
+    inventory = context.inventory
+    for whole, parts in families(inventory):
+        if inventory.holders.get(whole.id) and any(inventory.holders.get(part.id) for part in parts):
+            continue
+        yield publication.WHOLE_AND_PARTS.finding(
+            f"{whole.id} is published beside {count(len(parts), 'part')} of it ({ranges([p.id.device for p in parts])})"
+            " with no shared counters between them: both can be given out",
+            ObjectRef("Device", str(whole.id)),
+        )
+
+
+def devices_that_never_fit(context: Context) -> Iterator[Finding]:
+    """Devices that alone need more of a counter than there is."""
+    for identity, pool in context.inventory.pools.items():
+        sets = {item.name: item.counters for piece in pool.current for item in piece.shared_counters}
+        for found in pool.devices():
+            for consumption in found.device.consumes_counters:
+                for name, amount in consumption.counters.items():
+                    have = sets.get(consumption.counter_set, {}).get(name)
+                    if have is not None and amount > have:
+                        yield publication.DEVICE_NEVER_FITS.finding(
+                            f"{found.id} needs {amount} of {name}, but set {consumption.counter_set} of pool "
+                            f"{identity} has {have}",
+                            ObjectRef("Device", str(found.id)),
+                        )
+
+
+def published_nodes(inventory: Inventory) -> list[str]:
+    """Nodes for which anything is published."""
+    return sorted({found.node_name for found in inventory.devices.values() if found.node_name})

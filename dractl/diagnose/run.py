@@ -1,0 +1,131 @@
+"""Run the checks on a cluster and put the answer together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from dractl.diagnose.check import CATEGORIES, Check, Context
+from dractl.diagnose.registry import CHECKS
+from dractl.explain.claim import Question
+from dractl.report import API_VERSION
+from dractl.rules import itself
+from dractl.rules.finding import Finding, Outcome, Severity
+
+
+@dataclass(slots=True)
+class CheckView:
+    """How one check ended: passed, found, skipped (with the reason) or failed (a fault of dractl)."""
+
+    code: str
+    name: str
+    title: str
+    category: str
+    outcome: str
+    findings: int = 0
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """The answer to ``dractl diagnose``. ``findings`` are sorted: the worst first."""
+
+    source: str
+    kubernetes: str
+    taken: str | None
+    categories: list[str]
+    checks: list[CheckView] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    ignored: int = 0
+    """Findings left out by --ignore or --select."""
+    notes: list[str] = field(default_factory=list)
+
+    def worst(self) -> Severity | None:
+        """The severity of the worst finding."""
+        return max((item.severity for item in self.findings), key=lambda one: one.rank, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        checks = [
+            {
+                "code": item.code,
+                "name": item.name,
+                "title": item.title,
+                "category": item.category,
+                "outcome": item.outcome,
+                "findings": item.findings,
+                **({"reason": item.reason} if item.reason else {}),
+            }
+            for item in self.checks
+        ]
+        counts = {one.value: sum(item.severity is one for item in self.findings) for one in Severity}
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "Diagnosis",
+            "source": self.source,
+            "kubernetes": self.kubernetes,
+            **({"taken": self.taken} if self.taken else {}),
+            "categories": self.categories,
+            "summary": counts,
+            "checks": checks,
+            "findings": [item.to_json() for item in self.findings],
+            "ignored": self.ignored,
+            "notes": self.notes,
+        }
+
+
+def diagnose(
+    question: Question,
+    categories: Collection[str] = (),
+    select: Collection[str] = (),
+    ignore: Collection[str] = (),
+) -> Diagnosis:
+    """Run all checks of the categories (none given: of all).
+
+    Args:
+        question: the cluster, its release and profile.
+        categories: names in ``dractl.diagnose.check.CATEGORIES``.
+        select: codes, or beginnings of codes (``DRA4``), of which findings are kept; none given: all.
+        ignore: codes, or beginnings of codes, of which findings are left out.
+    """
+    context = Context(question)
+    inventory = question.inventory
+    chosen = [name for name in CATEGORIES if not categories or name in categories]
+    report = Diagnosis(
+        inventory.provenance.description, question.release.full, inventory.provenance.taken or inventory.as_of, chosen
+    )
+    if question.release.source.startswith("assumed"):
+        report.notes.append(f"the input does not say which Kubernetes it is of; {question.release.minor} is assumed")
+    for check in CHECKS:
+        if check.category in chosen and not _unwanted(check.rule.code, select, ignore):
+            _run(context, check, report)
+    if "hardware" in chosen:
+        report.notes.append("hardware: compare a node with what is published for it: dractl discover --compare, on it")
+    for kind, reason in sorted(inventory.provenance.unseen.items()):
+        report.findings.append(itself.NOT_SEEN.finding(f"{kind} could not be read: {reason}"))
+    report.findings.sort(key=lambda item: (-item.severity.rank, item.code, str(item.subject)))
+    return report
+
+
+def _unwanted(code: str, select: Collection[str], ignore: Collection[str]) -> bool:
+    return (bool(select) and not code.startswith(tuple(select))) or code.startswith(tuple(ignore))
+
+
+def _run(context: Context, check: Check, report: Diagnosis) -> None:
+    rule = check.rule
+    view = CheckView(rule.code, rule.name, rule.title, check.category, Outcome.PASSED.value)
+    report.checks.append(view)
+    blocked = check.blocked(context.inventory)
+    if blocked:
+        view.outcome, view.reason = Outcome.SKIPPED.value, blocked
+        return
+    try:
+        found = list(check.run(context))
+    except Exception as error:  # one check's fault must not hide what the others see
+        view.outcome, view.reason = Outcome.FAILED.value, f"{type(error).__name__}: {error}"
+        report.findings.append(itself.CHECK_FAILED.finding(f"check {rule.code} {rule.name} failed: {view.reason}"))
+        return
+    if found:
+        view.outcome, view.findings = Outcome.FOUND.value, len(found)
+        report.findings.extend(found)

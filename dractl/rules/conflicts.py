@@ -1,0 +1,116 @@
+"""DRA23x: conflicts between claims of a cluster. Part of the range of allocation, which lists them."""
+
+from __future__ import annotations
+
+from dractl.rules.finding import Rule, Severity
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+CLAIM_PENDING = Rule(
+    "DRA230",
+    "claim-pending",
+    "A claim that pods wait for cannot be allocated",
+    _ERROR,
+    cause="No node has what the claim asks for and its pods may use, or something it names is missing.",
+    fix="See what `dractl explain claim NAME -n NAMESPACE` says device by device, and what would help.",
+    needs=("ResourceClaim",),
+)
+DEVICE_HELD_TWICE = Rule(
+    "DRA231",
+    "device-held-twice",
+    "Two claims hold one device that cannot be shared",
+    _ERROR,
+    cause="The scheduler never does this. Two schedulers, a restored backup, or an allocation written by hand do.",
+    fix="End the pods of one of the claims and delete that claim; find out who wrote the second allocation.",
+    reference="resource.k8s.io/v1 ResourceClaim status.allocation",
+    needs=("ResourceClaim",),
+)
+DEVICE_GONE = Rule(
+    "DRA232",
+    "allocated-device-gone",
+    "A claim holds a device that no slice publishes any more",
+    _WARNING,
+    cause="The node or the device is gone, or the driver publishes it under another name. The claim keeps the name, "
+    "and pods that still run on the device are not told.",
+    fix="See whether the node and its driver are well. If the device is gone for good, delete the pods; the claim is "
+    "then released.",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
+COUNTERS_OVERDRAWN = Rule(
+    "DRA233",
+    "counters-overdrawn",
+    "More of a shared counter is given out than there is",
+    _ERROR,
+    cause="Devices that exclude each other (a whole GPU and its partition) are both allocated. Known causes: "
+    "kube-scheduler 1.36.0 did not count allocations of devices with allowMultipleAllocations (mended in 1.36.1), and "
+    "a driver that changes counters of allocated devices.",
+    fix="End one of the pods and make its claim anew; update the scheduler. Until then nothing more is given out of "
+    "the whole pool, because every counter of a pool is checked.",
+    reference="KEP-4815, ResourceSlice spec.sharedCounters",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
+CAPACITY_OVERDRAWN = Rule(
+    "DRA234",
+    "capacity-overdrawn",
+    "More of a device's capacity is given out than it has",
+    _ERROR,
+    cause="The shares of a device with allowMultipleAllocations add up to more than its capacity: the driver published "
+    "less after the shares were given out, or two schedulers are at work.",
+    fix="End one of the pods that share the device; see why the driver publishes less.",
+    reference="KEP-5075, ResourceClaim status.allocation.devices.results[].consumedCapacity",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
+WHOLE_AND_PART_HELD = Rule(
+    "DRA235",
+    "whole-and-part-held",
+    "A device and a part of it are both given out",
+    _ERROR,
+    cause="The driver publishes a whole GPU beside its MIG devices and links them by no shared counters, so the "
+    "scheduler takes them for independent devices. No rule of Kubernetes is broken, but two pods use one hardware.",
+    fix="End or move one of the two. Update the driver (gpu.nvidia.com from 25.12 on does not publish a GPU in MIG "
+    "mode whole), or keep the class of whole GPUs off GPUs in MIG mode.",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
+PRIORITY_INVERSION = Rule(
+    "DRA236",
+    "priority-inversion",
+    "A pod of low priority holds what a pod of high priority waits for",
+    _WARNING,
+    cause="Preemption does not free devices: the scheduler evicts no pod to release a claim, whatever the priorities.",
+    fix="Delete the pod of low priority by hand if the other one matters more.",
+    needs=("Pod", "ResourceClaim"),
+)
+OFFERED_TWICE = Rule(
+    "DRA237",
+    "offered-twice",
+    "A node offers the same hardware through a device plugin and through DRA",
+    _WARNING,
+    cause="kubelet counts the extended resource of the device plugin, the scheduler counts the devices of the driver; "
+    "neither knows of the other, so two pods may be given the same hardware. Nothing in the API says which devices the "
+    "plugin handed out.",
+    fix="On each node let only one of them serve: stop the device plugin where the DRA driver runs, or map the "
+    "extended resource to a DeviceClass (spec.extendedResourceName) and stop the plugin.",
+    needs=("Node", "ResourceSlice"),
+)
+QUOTA_EXHAUSTED = Rule(
+    "DRA238",
+    "quota-exhausted",
+    "A quota for claims or devices is used up",
+    _WARNING,
+    cause="Further claims in the namespace are refused when they are created; a pod's event is the only sign of it.",
+    fix="Raise the quota, or delete claims that nobody uses.",
+    reference="<class>.deviceclass.resource.k8s.io/devices, count/resourceclaims.resource.k8s.io",
+    needs=("ResourceQuota",),
+)
+
+RULES: tuple[Rule, ...] = (
+    CLAIM_PENDING,
+    DEVICE_HELD_TWICE,
+    DEVICE_GONE,
+    COUNTERS_OVERDRAWN,
+    CAPACITY_OVERDRAWN,
+    WHOLE_AND_PART_HELD,
+    PRIORITY_INVERSION,
+    OFFERED_TWICE,
+    QUOTA_EXHAUSTED,
+)
