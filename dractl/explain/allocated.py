@@ -53,7 +53,7 @@ def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, 
         pod, event = trouble
         answer.say(
             f"claim {key_of(claim)} is allocated ({where}) and {reserved}; it waits for no device, but for the "
-            f"preparation on the node: {_prepare_text(event)}"
+            f"preparation on {pod.node_name}: {_prepare_text(event)}"
         )
         _prepare(question, answer, claim, pod, event)
     elif running and not preparing:

@@ -190,17 +190,19 @@ def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain
     capacities = names_of(sample_id.driver, sample, "capacity")
     attributes = names_of(sample_id.driver, sample)
     if (domain, name) in capacities and sort == "attribute":
-        answer.say(
-            f"{name} is published as a capacity, not as an attribute: device.capacity['{domain}'].{name} "
+        text = (
+            f"the name {name} is published as a capacity, not as an attribute: device.capacity['{domain}'].{name} "
             f"({capacities[(domain, name)]} on {short_name(sample_id)})"
         )
-        answer.find(rules.NEEDS_AN_ATTRIBUTE_NAME.finding(f"{domain}/{name} is a capacity, not an attribute"))
+        answer.say(text)
+        answer.find(rules.NEEDS_AN_ATTRIBUTE_NAME.finding(text))
         answer.advise(
             f"compare the capacity instead: device.capacity['{domain}'].{name}.compareTo(quantity('...')) >= 0"
         )
         return
     if (domain, name) in attributes and sort == "capacity":
-        answer.say(f"{name} is published as an attribute, not as a capacity: device.attributes['{domain}'].{name}")
+        place = f"device.attributes['{domain}'].{name}"
+        answer.say(f"the name {name} is published as an attribute, not as a capacity: {place}")
         return
     elsewhere = sorted({one for one, bare in attributes if bare == name and one != domain})
     if elsewhere:

@@ -119,9 +119,7 @@ def does_not_fit(case: Case, answer: Answer, nodes: Sequence[NodeAnswer], others
         _finding(judged, answer, one, answer.summary if number == 0 and not answer.details else one.text)
     if idle is not None:
         _hopeless(case, idle, answer, names, where, told)
-    elsewhere = fits_elsewhere(case, answer)
-    if elsewhere:
-        answer.say(elsewhere)
+    fits_elsewhere(case, answer)
     for one in told:
         _more(judged, answer, one)
     explain_missing(judged, answer, judged_nodes)
@@ -182,8 +180,7 @@ def _disjoint_roots(case: Case, answer: Answer, number: int, node: NodeAnswer) -
     kinds = listing(dict.fromkeys(plural(2, case.survey.asks[index].noun) for index in rule.asks), 3)
     answer.find(
         topology.DISJOINT_ROOTS.finding(
-            f"on {node.name} {kinds} never report the same PCIe root, on no device: either they are wired so, or a "
-            "driver reports roots wrongly there",
+            f"on {node.name} {kinds} never report the same PCIe root: wired so, or reported wrongly by a driver",
             ObjectRef("Node", node.name),
         )
     )

@@ -56,8 +56,9 @@ def no_node_left(case: Case, answer: Answer) -> None:
     fitting = case.fitting(eligible=False)
     if fitting:
         names = ranges([one.name for one in fitting], 5)
-        answer.say(f"by its devices the claim would fit on {names}")
-        _find_pod_may_not(case, answer, fitting)
+        text = f"by its devices the claim would fit on {names}"
+        answer.say(text)
+        _find_pod_may_not(case, answer, text)
 
 
 def _unknown_labels(case: Case, answer: Answer) -> None:
@@ -75,21 +76,20 @@ def _unknown_labels(case: Case, answer: Answer) -> None:
             answer.advise(f"correct the nodeSelector of pod {key_of(pod)}, or add a node with {key}={value}")
 
 
-def _find_pod_may_not(case: Case, answer: Answer, fitting: Sequence[NodeAnswer]) -> None:
-    names = ranges([one.name for one in fitting], 5)
-    text = f"the claim fits only on nodes that its pod may not use: {names} ({reasons_text(fitting)})"
+def _find_pod_may_not(case: Case, answer: Answer, text: str) -> None:
     pod = case.pods[0].meta if case.pods else None
     answer.find(rules.POD_MAY_NOT.finding(text, ObjectRef("Pod", pod.name, pod.namespace) if pod else None))
 
 
-def fits_elsewhere(case: Case, answer: Answer) -> str:
-    """The claim fits on nodes that the pods may not use: the clause for the summary; findings and advice."""
+def fits_elsewhere(case: Case, answer: Answer) -> None:
+    """Say where the claim would fit although its pods may not go there."""
     fitting = case.fitting(eligible=False)
     if not fitting:
-        return ""
-    _find_pod_may_not(case, answer, fitting)
+        return
     names = ranges([one.name for one in fitting], 5)
-    return f"it would fit on {names}, which the pod may not use ({reasons_text(fitting)})"
+    text = f"the claim would fit on {names}, which its pod may not use ({reasons_text(fitting)})"
+    answer.say(text)
+    _find_pod_may_not(case, answer, text)
 
 
 def gates(inventory: Inventory, pods: Sequence[Pod], answer: Answer, classes: Sequence[str] = ()) -> bool:

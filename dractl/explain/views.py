@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dractl.explain.case import ERROR, FITS, Case, NodeAnswer
 from dractl.explain.constraints import attribute_of, value_text, values_of
 from dractl.explain.devices import attribute_words
+from dractl.explain.eligibility import PodReason
 from dractl.explain.judge import ATTRIBUTE_MISSING, MISMATCH
 from dractl.explain.lifecycle import result_view
 from dractl.explain.nearest import misses_of, near_views
@@ -94,7 +95,7 @@ def _rank(members: list[NodeAnswer]) -> tuple[object, ...]:
 def _group(case: Case, members: list[NodeAnswer]) -> GroupView:
     first = members[0]
     nodes = [answer.name for answer in members]
-    pod = listing([reason.text if len(nodes) == 1 else reason.shared for reason in first.pod.reasons], 4)
+    pod = listing([_pod_reason(reason, len(nodes)) for reason in first.pod.reasons], 4)
     if first.verdict == FITS:
         them = plural(len(nodes), "it", "them")
         reason = "fits" if first.eligible else f"fits, but the pod may not use {them}: {pod}"
@@ -109,6 +110,10 @@ def _group(case: Case, members: list[NodeAnswer]) -> GroupView:
     if pod:
         reason += f"; besides, the pod may not use {plural(len(nodes), 'it', 'them')}: {pod}"
     return GroupView(len(nodes), reason, _refusals(case, nodes), nodes, ranges(nodes, 5), _VERDICTS[first.verdict])
+
+
+def _pod_reason(reason: PodReason, nodes: int) -> str:
+    return reason.text if nodes == 1 and reason.code == "node-resources" else reason.shared
 
 
 def blocker_text(case: Case, blocker: Blocker, members: Sequence[NodeAnswer]) -> str:
@@ -324,7 +329,7 @@ def constraint_views(case: Case) -> list[ConstraintView]:
             for value, numbers in found.items():
                 free = {label: numbers[label] for label in dict.fromkeys(labels)}
                 short = sum(1 for label in free if not free[label])
-                order = short * 2 + (name not in allowed)
+                order = short + (0 if name in allowed else 2 * len(free))
                 groups.append((order, ConstraintGroup(value_text(value), free, name)))
         groups.sort(key=lambda item: (item[0], natural(item[1].node or ""), natural(item[1].value)))
         view.groups = [group for _, group in groups[:_VALUES_LIMIT]]

@@ -105,7 +105,7 @@ def _views(found: Sequence[_Found]) -> list[FixView]:
     for choice, members in by_choice.items():
         first = members[0].change
         nodes = _nodes(node for one in members for node in one.nodes)
-        if len(members) == 1 or choice.startswith("count"):
+        if len(members) == 1 or not first.choice or choice.startswith("count"):
             best = members[0]
             out.append(FixView(best.change.text, best.change.kind, best.nodes, who=best.change.who))
             continue
