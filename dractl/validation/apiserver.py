@@ -15,9 +15,10 @@ from typing import Any
 
 from dractl.kube import gates as feature_gates
 from dractl.validation import convert, declarative, gated, pod_defaults
+from dractl.validation.decoding import DecodeAbort, DecodeProblem, DecodeState
 from dractl.validation.errors import Cause, Path
 from dractl.validation.gotext import quote
-from dractl.validation.gotypes import DecodeAbort, DecodeProblem, DecodeState, TypeTable, table
+from dractl.validation.gotypes import TypeTable, table
 from dractl.validation.semantic import KINDS, meta, pod
 from dractl.validation.semantic import slice as slice_rules
 from dractl.validation.semantic.scope import Scope

@@ -19,10 +19,10 @@ from dractl.rules import manifests as rules
 from dractl.validation import apiserver
 from dractl.validation.apiserver import Request, Verdict, admit
 from dractl.validation.celfaults import compile_faults, cost_fault
+from dractl.validation.decoding import DecodeProblem
 from dractl.validation.errors import Cause
 from dractl.validation.fields import unknown_field, wrong_type
 from dractl.validation.fixes import fix
-from dractl.validation.gotypes import DecodeProblem
 from dractl.validation.model import Fault, Json, Path, at, mapping, text
 from dractl.validation.semantic import KINDS
 from dractl.validation.settings import Settings

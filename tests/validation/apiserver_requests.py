@@ -15,6 +15,7 @@ from typing import Any
 from apiserver_samples import KEYS, LIST_VALUES, MAP_KEYS, Generator, base, pick, pod_base
 
 from dractl.validation import gotypes
+from dractl.validation.decoding import DecodeAbort, DecodeState
 from dractl.validation.gotypes import table
 
 Json = Any
@@ -188,10 +189,10 @@ def narrowed(kind: gotypes.Type, made: dict[str, gotypes.StructType]) -> gotypes
 
 def decodes(struct: gotypes.StructType, obj: Json) -> bool:
     """Whether an object can have been stored: it decodes without complaint and has a name."""
-    state = gotypes.DecodeState()
+    state = DecodeState()
     try:
         decoded = struct.decode(obj, None, state)
-    except gotypes.DecodeAbort:
+    except DecodeAbort:
         return False
     return state.wrong_type is None and not state.strict and bool(decoded.get("metadata", {}).get("name"))
 
