@@ -220,7 +220,7 @@ def whole_and_part(context: Context) -> Iterator[Finding]:
         yield conflicts.WHOLE_AND_PART_HELD.finding(
             f"on {node} claim {holder} holds {whole.id.device} and {others}, which is a part of it: its parentUUID is "
             f"the uuid of {whole.id.device}. Driver {whole.id.driver} publishes both and no shared counters link them, "
-            f"so the scheduler takes them for independent devices{rest}",
+            f"so the scheduler takes them for independent devices, and no rule of Kubernetes was broken{rest}",
             ObjectRef("Device", str(whole.id)),
             evidence={"whole": str(whole.id), "parts": [str(part.id) for part, _ in below], "notReallyFree": free},
             hint=f"end or move one of the two; then update driver {whole.id.driver} on {node} (gpu.nvidia.com from "

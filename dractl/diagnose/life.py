@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dractl.diagnose.check import Context, claim_ref
 from dractl.explain.lifecycle import gone_consumers, pods_known, since
 from dractl.explain.pod import explain_pod
-from dractl.explain.words import listing, near
+from dractl.explain.words import listing, moment, near
 from dractl.inventory import LinkState, PodClaim, key_of
 from dractl.kube.objects import Event, Pod, ResourceClaim
 from dractl.rules import allocation, lifecycle
-from dractl.rules.finding import Finding, ObjectRef, Rule
+from dractl.rules.finding import Finding, ObjectRef, Rule, Severity
 
 _PREPARE_FAILED = "FailedPrepareDynamicResources"
 _FINISHED = ("Succeeded", "Failed")
@@ -199,3 +199,30 @@ def allocated_elsewhere(context: Context) -> Iterator[Finding]:
             yield lifecycle.ALLOCATED_ELSEWHERE.finding(
                 f"pod {key}: {report.summary}", _pod_ref(pod), hint=report.actions[0] if report.actions else ""
             )
+
+
+def pods_terminating(context: Context) -> Iterator[Finding]:
+    """Pods that are being deleted and whose claims keep their devices until they are gone."""
+    inventory = context.inventory
+    for key, links in inventory.pod_claims.items():
+        pod = links[0].pod
+        if not pod.meta.deletion_timestamp or not pod.node_name or pod.phase in _FINISHED:
+            continue
+        results = [
+            f"{item.pool}/{item.device}"
+            for link in links
+            if link.claim is not None and link.claim.allocation is not None
+            for item in link.claim.allocation.results
+            if not item.admin_access
+        ]
+        if not results:
+            continue
+        end, now = moment(pod.meta.deletion_timestamp), moment(context.question.now or inventory.as_of)
+        late = end is None or now is None or now > end
+        age = since(inventory, pod.meta.deletion_timestamp, context.question.now) if late else None
+        when = f"should have ended{f' {age} ago' if age else ''}" if late else "is within its time to end"
+        yield lifecycle.POD_TERMINATING.finding(
+            f"pod {key} on {pod.node_name} is being deleted, {when}, and holds {listing(results, 4)} until it is gone",
+            _pod_ref(pod),
+            severity=None if late else Severity.INFO,
+        )

@@ -46,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     Check(publication.WHOLE_AND_PARTS, "publication", pools.wholes_beside_parts),
     Check(publication.DEVICE_NEVER_FITS, "publication", pools.devices_that_never_fit),
     Check(lifecycle.PREPARE_FAILED, "health", life.unprepared_pods),
+    Check(lifecycle.POD_TERMINATING, "health", life.pods_terminating),
     Check(publication.DEVICES_TAINTED, "health", health.devices_tainted),
     Check(publication.TAINT_RULE_ACTIVE, "health", health.taint_rules),
     Check(publication.DEVICE_CONDITION, "health", health.device_conditions),

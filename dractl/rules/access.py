@@ -46,7 +46,7 @@ SLICES_OPEN = Rule(
 )
 ADMIN_ACCESS_OPEN = Rule(
     "DRA704",
-    "admin-access-namespace",
+    "admin-access-open",
     "Namespaces in which claims may ask for admin access",
     _INFO,
     cause="The label resource.kubernetes.io/admin-access=true lets whoever may create claims there reach devices that "

@@ -157,6 +157,17 @@ DRIVER_NOT_REGISTERED = Rule(
     needs=("Event", "Pod"),
 )
 
+POD_TERMINATING = Rule(
+    "DRA316",
+    "pod-terminating",
+    "A pod that is being deleted still holds devices",
+    _WARNING,
+    cause="Devices are free again when kubelet has stopped the containers and the driver has unprepared the claim. An "
+    "error while unpreparing, or a node that is gone, keeps the pod, and with it the devices.",
+    fix="Look at kubelet and the driver on the pod's node. Delete the pod by force only if the node is gone for good.",
+    needs=("Pod", "ResourceClaim"),
+)
+
 RULES: tuple[Rule, ...] = (
     TEMPLATE_MISSING,
     CLAIM_MISSING,
@@ -173,4 +184,5 @@ RULES: tuple[Rule, ...] = (
     QUOTA,
     DRIVER_KEEPS_CLAIM,
     DRIVER_NOT_REGISTERED,
+    POD_TERMINATING,
 )

@@ -46,7 +46,7 @@ SLICE_OF_UNKNOWN_NODE = Rule(
     _WARNING,
     cause="The node was removed and nobody deleted the driver's slice. It does no harm to scheduling, but its devices "
     "are counted by dashboards, and a new node of that name would get them.",
-    fix="kubectl delete resourceslice NAME",
+    fix="Delete the slice, if the node is gone for good: kubectl delete resourceslice NAME.",
     needs=("Node", "ResourceSlice"),
 )
 SLICE_OF_UNREADY_NODE = Rule(
