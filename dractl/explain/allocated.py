@@ -16,6 +16,7 @@ from dractl.explain.lifecycle import (
     FINALIZER,
     events_about,
     gone_consumers,
+    gone_words,
     pods_known,
     role_of,
     since,
@@ -32,6 +33,9 @@ from dractl.rules.finding import ObjectRef
 
 if TYPE_CHECKING:
     from dractl.explain.claim import Question
+
+_RESERVATIONS = 256
+"""Entries that status.reservedFor can hold (ResourceClaimReservedForMaxSize)."""
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NOT_REGISTERED = re.compile(r"DRA driver (\S+) is not registered")
@@ -64,21 +68,46 @@ def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, 
             answer.say(f"pod {key_of(pod)} is on {pod.node_name}, and its containers have not started yet")
     gone = gone_consumers(inventory, claim)
     if gone and len(gone) == len(claim.reserved_for):
-        names = listing([f"{claim.meta.namespace}/{name}" for name in gone], 3)
-        text = f"the reservation names pod {names}, which exists no more or is finished: nothing uses the devices"
+        text = f"the reservation names {gone_words(inventory, claim)}: nothing uses the devices"
         answer.say(text)
         answer.find(lifecycle.STALE_HOLDER.finding(text, subject))
         answer.advise(
             "the resource claim controller (in kube-controller-manager) should release it: look there first; as a last "
             "step clear status.reservedFor by hand, after making sure that nothing of the pod is left on the node"
         )
+    if len(claim.reserved_for) >= _RESERVATIONS and waits:
+        answer.say(
+            f"its reservation is full ({len(claim.reserved_for)} entries): no further pod can use the claim until one "
+            "of them ends"
+        )
     if not claim.reserved_for and not claim.meta.deletion_timestamp:
         _unreserved(inventory, answer, claim, waits, subject)
     for pod in waits:
         waiting_elsewhere(inventory, answer, claim, pod)
     _devices_gone(inventory, answer, claim)
+    _nodes_gone(inventory, answer, claim)
     _binding(answer, claim)
     _device_health(inventory, answer, claim)
+
+
+def _nodes_gone(inventory: Inventory, answer: Answer, claim: ResourceClaim) -> None:
+    """Nodes of the allocation that do not exist any more, or that are not ready."""
+    assert claim.allocation is not None
+    if not inventory.nodes:
+        return
+    nodes = usable_nodes(inventory, claim.allocation)
+    lost = [name for name in nodes if name not in inventory.nodes]
+    if lost and len(lost) == len(nodes):
+        exist = plural(len(lost), "exists", "exist")
+        answer.say(f"{plural(len(lost), 'node')} {ranges(lost, 3)} of its allocation {exist} no more")
+        if claim.reserved_for:
+            answer.advise(f"delete the pods of claim {key_of(claim)}: only then is it allocated anew, on another node")
+    for name in nodes if len(nodes) <= 3 else []:
+        node = inventory.nodes.get(name)
+        ready = next((one for one in node.conditions if one.type == "Ready"), None) if node else None
+        if ready is not None and ready.status != "True":
+            told = ": ".join(part for part in (ready.reason, ready.message) if part)
+            answer.say(f"node {name} is not ready ({told})")
 
 
 def _binding(answer: Answer, claim: ResourceClaim) -> None:
@@ -164,11 +193,22 @@ def waiting_elsewhere(inventory: Inventory, answer: Answer, claim: ResourceClaim
         if verdict.eligible:
             allowed.append(name)
         reasons.extend(f"{name}: {reason.text}" for reason in verdict.reasons)
+    lost = [name for name in nodes if inventory.nodes and name not in inventory.nodes]
+    reasons.extend(f"{name} exists no more" for name in lost)
     if allowed or not reasons:
-        return bool(allowed)
+        return bool(allowed) or not nodes
+    why = listing(dict.fromkeys(reasons), 4)
+    others = [one for one in claim.reserved_for if one.uid != pod.meta.uid]
+    if not others:
+        answer.say(
+            f"claim {key_of(claim)} is allocated on {ranges(nodes, 4)}, where pod {key_of(pod)} may not run ({why}); "
+            "since no other pod has reserved it, the scheduler gives the allocation back at one of its next tries and "
+            "allocates anew"
+        )
+        return False
     text = (
         f"claim {key_of(claim)} is allocated on {ranges(nodes, 4)} and can be used only there, and pod {key_of(pod)} "
-        f"may not run there ({listing(dict.fromkeys(reasons), 4)}): there is no node for it"
+        f"may not run there ({why}): there is no node for it"
     )
     answer.say(text)
     answer.find(lifecycle.ALLOCATED_ELSEWHERE.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))

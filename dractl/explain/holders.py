@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dractl.explain.lifecycle import age_of, gone_consumers, pods_known, users_of
+from dractl.explain.lifecycle import age_of, gone_consumers, gone_words, pods_known, users_of
 from dractl.explain.nearest import device_names
 from dractl.explain.report import HolderView
 from dractl.explain.survey import Candidate, Survey
@@ -132,6 +132,6 @@ def _users_text(inventory: Inventory, held: Held) -> str:
         return "reserved for no pod"
     gone = gone_consumers(inventory, claim)
     if gone and len(gone) == len(claim.reserved_for):
-        return f"reserved for pod {listing(gone, 3)}, which exists no more"
+        return f"reserved for {gone_words(inventory, claim)}"
     names = [consumer.name for consumer in claim.reserved_for]
     return f"reserved for {listing(names, 3)}" + ("" if pods_known(inventory) else ", pods not seen")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dractl.explain.eligibility import fits
 from dractl.explain.report import AllocationView, EventView, PodView, ResultView
-from dractl.explain.words import duration, moment, seconds_between
+from dractl.explain.words import duration, listing, moment, plural, seconds_between
 from dractl.inventory import Inventory, Key, key_of
 from dractl.kube.objects import Allocation, AllocationDevice, Event, Meta, Pod, ResourceClaim
 
@@ -140,6 +140,10 @@ def gone_consumers(inventory: Inventory, claim: ResourceClaim) -> list[str]:
 
     Empty where the pods could not be read.
     """
+    return [name for name, _ in _gone(inventory, claim)]
+
+
+def _gone(inventory: Inventory, claim: ResourceClaim) -> list[tuple[str, str]]:
     if not pods_known(inventory):
         return []
     out = []
@@ -147,9 +151,25 @@ def gone_consumers(inventory: Inventory, claim: ResourceClaim) -> list[str]:
         if consumer.resource != "pods":
             continue
         pod = inventory.pods.get(Key(claim.meta.namespace, consumer.name))
-        if pod is None or (consumer.uid and pod.meta.uid != consumer.uid) or pod.phase in _FINISHED:
-            out.append(consumer.name)
+        if pod is None or (consumer.uid and pod.meta.uid != consumer.uid):
+            out.append((consumer.name, "exists no more"))
+        elif pod.phase in _FINISHED:
+            out.append((consumer.name, "is finished"))
     return out
+
+
+def gone_words(inventory: Inventory, claim: ResourceClaim) -> str:
+    """``pod ml/a (by uid), which exists no more``: the pods of a reservation that are no longer there."""
+    by_fate: dict[str, list[str]] = {}
+    for name, fate in _gone(inventory, claim):
+        by_fate.setdefault(fate, []).append(f"{claim.meta.namespace}/{name}")
+    plurals = {"exists no more": "exist no more", "is finished": "are finished"}
+    parts = []
+    for fate, names in by_fate.items():
+        verb = fate if len(names) == 1 else plurals[fate]
+        by_uid = " (by uid)" if fate == "exists no more" else ""
+        parts.append(f"{plural(len(names), 'pod')} {listing(names, 3)}{by_uid}, which {verb}")
+    return listing(parts)
 
 
 # --- the allocation -------------------------------------------------------------------------------------------------

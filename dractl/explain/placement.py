@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dractl.explain.answer import Answer
 from dractl.explain.case import Case, NodeAnswer
+from dractl.explain.devices import statements
 from dractl.explain.words import count, listing, natural, plural, ranges
 from dractl.inventory import Inventory, key_of
 from dractl.kube.objects import Pod
@@ -137,7 +138,9 @@ def placed_by_hand(case: Case, answer: Answer, pods: Sequence[Pod]) -> None:
             verb = plural(len(devices), "is")
             answer.say(f"by its devices the claim would fit on {pod.node_name} ({listing(devices, 6)} {verb} free)")
         elif node is not None:
-            answer.say(f"by its devices the claim would not fit on {pod.node_name} now")
+            found = statements(case, [node], f" on {pod.node_name}")
+            why = f": {found[0].text}" if found else ""
+            answer.say(f"by its devices the claim would not fit on {pod.node_name} now{why}")
         answer.advise(
             f"delete pod {key_of(pod)} and create it without nodeName, with a nodeSelector kubernetes.io/hostname: "
             f"{pod.node_name} (or node affinity) instead, so that the scheduler places it and allocates the claim"

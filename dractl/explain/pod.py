@@ -78,6 +78,7 @@ def _explain(question: Question, pod: Pod, links: list[PodClaim], answer: Answer
         answer.say(f"pod {key_of(pod)} is finished ({pod.phase}), so it needs no device any more")
         report.verdict = "allocated"
         return
+    _unreferenced(pod, answer)
     if absent:
         for link in absent:
             explain_missing_claim(inventory, answer, link)
@@ -98,6 +99,18 @@ def _explain(question: Question, pod: Pod, links: list[PodClaim], answer: Answer
     _together(question, pod, claims, open_claims, answer, report)
 
 
+def _unreferenced(pod: Pod, answer: Answer) -> None:
+    """Entries that no container lists: their devices are held, but no container sees them."""
+    listed = {one.name for container in pod.containers for one in container.claims}
+    unused = [one.name for one in pod.resource_claims if one.name not in listed]
+    if unused:
+        names = listing(unused, 4)
+        answer.note(
+            f"no container of pod {key_of(pod)} lists {names} under resources.claims: the devices are allocated and "
+            "held, but no container sees them"
+        )
+
+
 def _from_claims(
     question: Question, pod: Pod, claims: list[ResourceClaim], answer: Answer, report: PodExplanation
 ) -> None:
@@ -114,7 +127,7 @@ def _from_claims(
         # the details are shown with the claim
         answer.actions = list(one.actions)
         answer.findings = list(one.findings)
-        answer.notes = list(one.notes)
+        answer.notes = [*answer.notes, *one.notes]
         report.fixes, report.fixes_note = one.fixes, one.fixes_note
         one.actions, one.findings, one.notes, one.fixes, one.fixes_note = [], [], [], [], ""
 

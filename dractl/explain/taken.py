@@ -9,7 +9,7 @@ from dractl.explain.case import Case
 from dractl.explain.eligibility import tolerates
 from dractl.explain.holders import Held, holders_of
 from dractl.explain.judge import COUNTERS, INSUFFICIENT, TAINTED, UNDEFINED, Ask, device_taint_text
-from dractl.explain.lifecycle import FINALIZER, gone_consumers, since
+from dractl.explain.lifecycle import FINALIZER, gone_consumers, gone_words, since
 from dractl.explain.nearest import device_names
 from dractl.explain.room import fraction
 from dractl.explain.statements import Scope, noun, scope_of, short_name
@@ -389,8 +389,7 @@ def _stale(case: Case, answer: Answer, held: Held) -> None:
         when = claim.meta.deletion_timestamp
         text = f"{devices} is held by claim {held.name}, which is being deleted since {when}{kept}"
         if unused:
-            text += f"; its reservation names pod {listing([f'{claim.meta.namespace}/{name}' for name in gone], 3)}"
-            text += " (by uid), which exists no more: nothing uses the device"
+            text += f"; its reservation names {gone_words(case.inventory, claim)}: nothing uses the device"
         elif not claim.reserved_for:
             text += "; no pod is in its reservation: nothing uses the device"
         else:
@@ -402,9 +401,8 @@ def _stale(case: Case, answer: Answer, held: Held) -> None:
     elif unused:
         age = since(case.inventory, claim.allocation.allocation_timestamp if claim.allocation else None, case.now)
         text = (
-            f"claim {held.name} still holds {devices}{f', for {age}' if age else ''}, although pod "
-            f"{listing([f'{claim.meta.namespace}/{name}' for name in gone], 3)} of its reservation exists no more or "
-            "is finished: nothing uses the device"
+            f"claim {held.name} still holds {devices}{f', for {age}' if age else ''}, although its reservation names "
+            f"{gone_words(case.inventory, claim)}: nothing uses the device"
         )
         answer.say(text)
         _stale_advice(answer, held.name)
