@@ -1,4 +1,8 @@
-"""From file names to a ValidationReport: read, check, place, silence, compare. Used by ``dractl validate``."""
+"""From file names to a ValidationReport: read, check, compare, silence. Used by ``dractl validate``.
+
+Memory follows the number of findings and of different objects, not the size of the input: what does not matter any more
+is let go, and files are read again for findings that only show when all of them were seen.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +10,34 @@ import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
+from dractl.cli.placing import item_at, matcher, place_fault, problem_item, silenced
 from dractl.rules import manifests as rules
-from dractl.rules.finding import Finding, Location, ObjectRef, Rule, Severity
-from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Place, Problem, find_inputs, read_file
+from dractl.rules.finding import ObjectRef, Severity
+from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Problem, find_inputs, read_file, read_stream
 from dractl.validation import check, references
-from dractl.validation.facts import Facts, Spot
-from dractl.validation.model import Fault, dotted, text
-from dractl.validation.report import (
-    MESSAGE_LIMIT,
-    SERVER_LIMIT,
-    Item,
-    ObjectResult,
-    ValidationReport,
-    cut,
-    in_order,
-)
+from dractl.validation.facts import Facts, Spot, collect
+from dractl.validation.factstore import Alike, FactStore, Ref
+from dractl.validation.model import Fault, text
+from dractl.validation.report import Item, ObjectResult, ValidationReport, cut, in_order
+from dractl.validation.server import environment_of
 from dractl.validation.settings import Settings
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-PROBLEM_RULES: Mapping[str, Rule] = {
-    "unreadable": rules.UNREADABLE,
-    "binary": rules.NOT_TEXT,
-    "syntax": rules.YAML_SYNTAX,
-    "value": rules.YAML_SYNTAX,
-    "json": rules.JSON_SYNTAX,
-    "template": rules.TEMPLATE_TEXT,
-    "depth": rules.TOO_DEEP,
-    "alias": rules.ALIASES,
-}
 NAME_LIMIT = 260
 """Characters of a name that are shown; valid ones have at most 253."""
 
-PARALLEL_FROM = 64
+PARALLEL_FROM = 256
 """Files from which on several processes are worth their start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What to check and what to show."""
+    """What to check and what to keep.
+
+    ``keep_objects`` keeps an entry for each object (JSON and JUnit list them), ``keep_claims`` the claims and classes
+    themselves (for a fleet).
+    """
 
     settings: Settings
     select: tuple[str, ...] = ()
@@ -56,6 +46,8 @@ class Choice:
     baseline: frozenset[str] = frozenset()
     jobs: int = 1
     show_defaults: bool = False
+    keep_objects: bool = True
+    keep_claims: bool = False
     old: Mapping[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
 
@@ -65,104 +57,103 @@ class FileResult:
 
     items: list[Item] = field(default_factory=list)
     objects: list[ObjectResult] = field(default_factory=list)
-    facts: list[Facts] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    store: FactStore = field(default_factory=FactStore)
+    warned: set[Ref] = field(default_factory=set)
+    """Objects whose verdict is another than accepted."""
     passed_over: Counter[str] = field(default_factory=Counter)
     suppressed: int = 0
     unreadable: bool = False
     claims: list[tuple[ObjectResult, dict[str, Any]]] = field(default_factory=list)
-    """Claims and templates as read, for the checks against a fleet."""
     classes: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Where:
-    """Enough of a document to silence a later finding in it."""
+class Reader:
+    """Files by name, as often as needed: stdin is kept in a temporary file."""
 
-    source: str
-    index: int
-    prefix: tuple[str | int, ...]
-    ignores: list[Any]
-    subject: ObjectRef | None
+    def __init__(self) -> None:
+        self._stdin: BinaryIO | None = None
+
+    def read(self, name: str) -> Iterator[Document | Problem]:
+        """The documents of a file, or of stdin."""
+        if name not in (STDIN, STDIN_NAME):
+            yield from read_file(name)
+            return
+        if self._stdin is None:
+            import shutil
+            import sys
+            import tempfile
+
+            self._stdin = tempfile.TemporaryFile()  # noqa: SIM115 (kept until the end of the run)
+            shutil.copyfileobj(sys.stdin.buffer, self._stdin)
+        self._stdin.seek(0)
+        yield from read_stream(self._stdin, STDIN_NAME)
 
 
 def run(
-    paths: Iterable[str], choice: Choice, known: references.Known | None = None, keep_claims: bool = False
-) -> tuple[ValidationReport, list[FileResult]]:
+    paths: Iterable[str], choice: Choice, known: references.Known | None = None
+) -> tuple[ValidationReport, FileResult]:
     """Check everything below the paths.
 
     Returns:
-        The report, and the files' results (with their claims, if ``keep_claims``).
+        The report, and what the files gave together (with their claims, if they are kept).
     """
     named = list(paths)
     inputs = [one for one in find_inputs(named) if isinstance(one, Problem) or not _excluded(one, choice.exclude)]
     report = ValidationReport(choice.settings.version, gates=dict(choice.settings.gates))
     given = set(named)
     tasks = [(one, one in given or one == STDIN) for one in inputs if isinstance(one, str)]
-    results: list[FileResult] = []
-    problems = [one for one in inputs if isinstance(one, Problem)]
-    if problems:
-        results.append(_problems(problems))
-    results += _check_files(tasks, choice, keep_claims)
+    reader = Reader()
+    total = FileResult()
+    for one in inputs:
+        if isinstance(one, Problem):
+            total.items.append(problem_item(one))
+            total.unreadable = True
+    for result in _check_files(tasks, choice, reader):
+        _merge(total, result)
     report.files = len(tasks)
-    facts = [one for result in results for one in result.facts]
-    for result in results:
-        report.items += result.items
-        report.objects += result.objects
-        report.passed_over += result.passed_over
-        report.suppressed += result.suppressed
-        report.unreadable = report.unreadable or result.unreadable
-    places = _Places()
-    for one, spot, fault in references.cross_faults(facts, known or references.Known(), choice.settings):
-        where: _Where = one.document
-        fault.path = spot.path
-        item = _item_at(fault, places.find(where, spot), where.source, where.subject, where.index)
-        if _silenced(item, where.ignores):
-            report.suppressed += 1
-        else:
-            report.items.append(item)
-            _raise_verdict(report.objects, where, item)
+    report.items, report.objects, report.counts = total.items, total.objects, total.counts
+    report.passed_over, report.suppressed, report.unreadable = total.passed_over, total.suppressed, total.unreadable
+    _add_cross_faults(report, total, known or references.Known(), choice, reader)
     _filter(report, choice)
     report.items = in_order(report.items)
-    return report, results
-
-
-def _raise_verdict(objects: list[ObjectResult], where: _Where, item: Item) -> None:
-    """An accepted object with a later warning is accepted with a warning; one with a refusal is rejected."""
-    for one in objects:
-        if one.file == where.source and one.document == where.index and _same(one, where.subject):
-            if item.finding.code == rules.ADMIN_LABEL.code:
-                one.verdict = check.REJECTED
-            elif one.verdict == check.ACCEPTED and item.finding.severity.at_least(Severity.WARNING):
-                one.verdict = check.WARNED
-
-
-def _same(one: ObjectResult, subject: ObjectRef | None) -> bool:
-    return subject is not None and (one.kind, one.namespace, one.name) == (
-        subject.kind,
-        subject.namespace,
-        subject.name,
-    )
+    return report, total
 
 
 def _excluded(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(name, f"*/{pattern}") for pattern in patterns)
 
 
+def _merge(total: FileResult, result: FileResult) -> None:
+    total.items += result.items
+    total.objects += result.objects
+    total.counts += result.counts
+    total.store.merge(result.store)
+    total.warned |= result.warned
+    total.passed_over += result.passed_over
+    total.suppressed += result.suppressed
+    total.unreadable = total.unreadable or result.unreadable
+    total.claims += result.claims
+    total.classes += result.classes
+
+
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def _check_files(tasks: list[tuple[str, bool]], choice: Choice, keep_claims: bool) -> list[FileResult]:
+def _check_files(tasks: list[tuple[str, bool]], choice: Choice, reader: Reader) -> Iterator[FileResult]:
     jobs = _jobs(choice.jobs, len(tasks))
     if jobs < 2 or any(name == STDIN for name, _ in tasks):
-        return [check_file(name, explicit, choice, keep_claims) for name, explicit in tasks]
+        for name, explicit in tasks:
+            yield check_file(name, explicit, choice, reader)
+        return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     size = max(1, min(200, len(tasks) // (jobs * 4)))
     batches = [tasks[start : start + size] for start in range(0, len(tasks), size)]
     context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(choice, keep_claims)) as pool:
-        return [result for batch in pool.map(_check_batch, batches) for result in batch]
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(choice,)) as pool:
+        yield from pool.map(_check_batch, batches)
 
 
 def _jobs(wanted: int, files: int) -> int:
@@ -170,64 +161,42 @@ def _jobs(wanted: int, files: int) -> int:
 
     if wanted > 0:
         return wanted
-    return min(os.cpu_count() or 1, 8) if files >= PARALLEL_FROM * 4 else 1
+    return min(os.cpu_count() or 1, 8) if files >= PARALLEL_FROM else 1
 
 
-_STATE: list[tuple[Choice, bool]] = []
+_STATE: list[Choice] = []
 
 
-def _start(choice: Choice, keep_claims: bool) -> None:
-    _STATE.append((choice, keep_claims))
+def _start(choice: Choice) -> None:
+    _STATE.append(choice)
 
 
-def _check_batch(batch: list[tuple[str, bool]]) -> list[FileResult]:
-    choice, keep_claims = _STATE[-1]
-    return [check_file(name, explicit, choice, keep_claims) for name, explicit in batch]
+def _check_batch(batch: list[tuple[str, bool]]) -> FileResult:
+    total, reader = FileResult(), Reader()
+    for name, explicit in batch:
+        _merge(total, check_file(name, explicit, _STATE[-1], reader))
+    return total
 
 
-def check_file(name: str, explicit: bool, choice: Choice, keep_claims: bool = False) -> FileResult:
+def check_file(name: str, explicit: bool, choice: Choice, reader: Reader) -> FileResult:
     """Check the objects of one file. ``explicit`` says that the file was named and not found in a folder."""
     result = FileResult()
-    for one in read_file(name):
+    for one in reader.read(name):
         if isinstance(one, Problem):
             result.items.append(problem_item(one))
             result.unreadable = result.unreadable or one.kind == "unreadable"
         else:
-            _check_document(one, explicit, choice, keep_claims, result)
+            _check_document(one, explicit, choice, result)
     return result
 
 
-def _problems(problems: list[Problem]) -> FileResult:
-    return FileResult(items=[problem_item(one) for one in problems], unreadable=True)
-
-
-_HINTS = {
-    "template": "render it first: helm template CHART | dractl validate -  (kubectl kustomize DIR | dractl validate -)",
-    "binary": "save the file as UTF-8",
-    "unreadable": "check the path and its permissions",
-}
-
-
-def problem_item(problem: Problem) -> Item:
-    """The item of something that could not be read."""
-    rule = PROBLEM_RULES[problem.kind]
-    message = problem.message
-    if problem.kind == "template":
-        message = "the file is a template that has not been rendered ({{ }} is no YAML)"
-    elif problem.context:
-        message = f"{message} ({problem.context})"
-    fault = Fault(rule, message, hint=_HINTS.get(problem.kind, ""))
-    return _item_at(fault, problem.place, problem.source, None, 0)
-
-
-def _check_document(document: Document, explicit: bool, choice: Choice, keep_claims: bool, result: FileResult) -> None:
+def _check_document(document: Document, explicit: bool, choice: Choice, result: FileResult) -> None:
     value = document.value
-    old = choice.old.get(_identity(value)) if choice.old else None
     repeated = frozenset(one.path for one in document.repeats) if document.repeats else frozenset()
     checked = check.check_object(
         value,
         choice.settings,
-        old=old,
+        old=choice.old.get(_identity(value)) if choice.old else None,
         repeated=repeated,
         source=document.source,
         lenient_about_kind=not explicit,
@@ -236,62 +205,37 @@ def _check_document(document: Document, explicit: bool, choice: Choice, keep_cla
         message = f"{one.key} is written twice; the first is in line {one.first_line}, the last one counts"
         checked.faults.append(Fault(rules.REPEATED_KEY, message, one.path, key=True))
         checked.verdict = check.REJECTED if document.text.is_json else checked.verdict
+    ref: Ref = (document.source, document.index, document.prefix)
+    if checked.facts is not None:
+        result.store.add(checked.facts, ref)
     if checked.verdict == check.PASSED_OVER:
         result.passed_over[checked.kind or "no kind"] += 1
-        if not checked.faults:
-            _keep_facts(checked, document, result)
-            return
-    kind, space, name = (cut(one, NAME_LIMIT) for one in (checked.kind, checked.namespace, checked.name))
-    checked.kind, checked.namespace, checked.name = kind, space, name
-    subject = ObjectRef(kind or "document", name, space, cut(checked.api_version, NAME_LIMIT))
+    elif checked.kind != "Namespace":
+        result.counts[checked.verdict] += 1
+        if checked.verdict != check.ACCEPTED:
+            result.warned.add(ref)
+        if choice.keep_objects:
+            _keep(document, checked, choice, result)
+    if not checked.faults:
+        return
+    subject = subject_of(value)
     for fault in checked.faults:
         item = place_fault(fault, document, subject)
-        if document.text.ignores and _silenced(item, document.text.ignores):
+        if document.text.ignores and silenced(item, document.text.ignores):
             result.suppressed += 1
         else:
             result.items.append(item)
-    if checked.verdict != check.PASSED_OVER and checked.kind != "Namespace":
-        result.objects.append(_object_result(document, checked, choice.show_defaults))
-        if keep_claims and checked.kind in ("ResourceClaim", "ResourceClaimTemplate"):
-            result.claims.append((result.objects[-1], value))
-        elif keep_claims and checked.kind == "DeviceClass":
-            result.classes.append(value)
-    _keep_facts(checked, document, result, subject)
 
 
-def _keep_facts(
-    checked: check.Checked, document: Document, result: FileResult, subject: ObjectRef | None = None
-) -> None:
-    if checked.facts is None:
-        return
-    if document.source == STDIN_NAME:
-        # stdin cannot be read again
-        for spot in checked.facts.spots():
-            spot.place = document.place(spot.path, key=spot.key, offset=spot.offset)
-    ignores = document.text.ignores
-    checked.facts.document = _Where(document.source, document.index, document.prefix, ignores, subject)
-    result.facts.append(checked.facts)
-
-
-class _Places:
-    """Places of findings that come up when all files were seen: the file is read again."""
-
-    def __init__(self) -> None:
-        self._source = ""
-        self._documents: dict[tuple[int, tuple[str | int, ...]], Document] = {}
-
-    def find(self, where: _Where, spot: Spot) -> Place | None:
-        """The place of a spot; None if the file has changed meanwhile."""
-        if spot.place is not None:
-            found: Place = spot.place
-            return found
-        if where.source != self._source:
-            self._source = where.source
-            self._documents = {
-                (one.index, one.prefix): one for one in read_file(where.source) if isinstance(one, Document)
-            }
-        document = self._documents.get((where.index, where.prefix))
-        return document.place(spot.path, key=spot.key, offset=spot.offset) if document is not None else None
+def subject_of(value: Any) -> ObjectRef:
+    """How a finding names an object."""
+    meta = value.get("metadata") if isinstance(value, dict) else None
+    meta = meta if isinstance(meta, dict) else {}
+    top = value if isinstance(value, dict) else {}
+    prefix = text(meta.get("generateName"))
+    name = text(meta.get("name")) or (f"{prefix}*" if prefix else "")
+    parts = (text(top.get("kind")) or "document", name, text(meta.get("namespace")), text(top.get("apiVersion")))
+    return ObjectRef(*(cut(part, NAME_LIMIT) for part in parts))
 
 
 def _identity(value: Any) -> tuple[str, str, str]:
@@ -301,100 +245,109 @@ def _identity(value: Any) -> tuple[str, str, str]:
     return text(value.get("kind")), text(meta.get("namespace")) or "default", text(meta.get("name"))
 
 
-def _object_result(document: Document, checked: check.Checked, show_defaults: bool) -> ObjectResult:
+def _keep(document: Document, checked: check.Checked, choice: Choice, result: FileResult) -> None:
+    subject = subject_of(document.value)
     one = ObjectResult(
         document.source,
         document.index,
         document.line,
-        checked.api_version,
-        checked.kind,
-        checked.namespace,
-        checked.name,
+        subject.api_version,
+        subject.kind,
+        subject.namespace,
+        subject.name,
         checked.verdict,
         warnings=checked.warnings,
     )
-    if show_defaults and checked.stored is not None:
+    if choice.show_defaults and checked.stored is not None:
         from dractl.validation.stored import changes
 
         one.stored = checked.stored
         one.defaults = changes(document.value, checked.stored) or ["nothing is added or dropped"]
-    return one
+    result.objects.append(one)
+    if choice.keep_claims and checked.kind in ("ResourceClaim", "ResourceClaimTemplate"):
+        result.claims.append((one, document.value))
+    elif choice.keep_claims and checked.kind == "DeviceClass":
+        result.classes.append(document.value)
 
 
-# --- places, comments -----------------------------------------------------------------------------------------------
+# --- what shows only when all objects were seen ---------------------------------------------------------------------
 
 
-def place_fault(fault: Fault, document: Document, subject: ObjectRef) -> Item:
-    """A fault with its line and column."""
-    place = document.place(fault.path, key=fault.key, offset=fault.offset)
-    item = _item_at(fault, place, document.source, subject, document.index)
-    item.also = [document.place(path).line for path in fault.also]
-    return item
+def _add_cross_faults(
+    report: ValidationReport, total: FileResult, known: references.Known, choice: Choice, reader: Reader
+) -> None:
+    raised = list(references.cross_faults(total.store, known, choice.settings))
+    if not raised:
+        return
+    holders = {id(entry.facts): entry for entry in total.store}
+    wanted: dict[str, dict[Ref, list[tuple[int, Fault]]]] = {}
+    for facts, spot, fault in raised:
+        entry: Alike = holders[id(facts)]
+        number = next(index for index, one in enumerate(facts.spots()) if one is spot)
+        for ref in entry.refs:
+            wanted.setdefault(ref[0], {}).setdefault(ref, []).append((number, fault))
+    environment = environment_of(choice.settings)
+    objects = {(one.file, one.document, one.kind, one.namespace, one.name): one for one in report.objects}
+    for source, refs in wanted.items():
+        for document in reader.read(source):
+            if not isinstance(document, Document):
+                continue
+            here: Ref = (document.source, document.index, document.prefix)
+            mine = collect(document.value, environment) if here in refs else None
+            if mine is not None:
+                verdict = _place_all(report, document, mine, refs[here])
+                _worsen(report, total, here, verdict, objects, document)
 
 
-def item_of(fault: Fault, document: Document | None, one: ObjectResult, subject: ObjectRef) -> Item:
-    """A fault found later in an object: at its place if the document can be read again, else at its first line."""
-    if document is not None:
-        return place_fault(fault, document, subject)
-    return _item_at(fault, Place(one.line, 1), one.file, subject, one.document)
-
-
-def _item_at(fault: Fault, place: Place | None, source: str, subject: ObjectRef | None, index: int) -> Item:
-    evidence = dict(fault.evidence)
-    if fault.server:
-        evidence["apiServer"] = cut(fault.server, SERVER_LIMIT)
-    if "note" in evidence:
-        evidence["note"] = cut(str(evidence["note"]), SERVER_LIMIT)
-    location = Location(
-        source, place.line if place else None, place.column if place else None, cut(dotted(fault.path), MESSAGE_LIMIT)
-    )
-    finding = fault.rule.finding(
-        cut(fault.message, MESSAGE_LIMIT),
-        subject,
-        location,
-        evidence=evidence,
-        hint=cut(fault.hint, MESSAGE_LIMIT),
-        severity=fault.severity,
-    )
-    if place is None:
-        return Item(finding, document=index)
-    return Item(finding, place.excerpt, place.excerpt_column, place.length, place.key_line, index)
-
-
-def _silenced(item: Item, ignores: Iterable[Any]) -> bool:
-    """Whether a comment of the file silences a finding."""
-    names = code_names(item.finding)
-    for ignore in ignores:
-        if not names & ignore.codes and "ALL" not in ignore.codes:
+def _place_all(report: ValidationReport, document: Document, facts: Facts, found: list[tuple[int, Fault]]) -> str:
+    """Add the findings of one object; the verdict that they make of an accepted one."""
+    verdict = check.ACCEPTED
+    spots: list[Spot] = list(facts.spots())
+    subject = subject_of(document.value)
+    for number, fault in found:
+        if number >= len(spots):
             continue
-        if ignore.lines is None:
-            return True
-        first, last = ignore.lines
-        if first <= item.line <= last or first <= item.key_line <= last:
-            return True
-    return False
+        spot = spots[number]
+        fault.path = spot.path
+        place = document.place(spot.path, key=spot.key, offset=spot.offset)
+        item = item_at(fault, place, document.source, subject, document.index)
+        if silenced(item, document.text.ignores):
+            report.suppressed += 1
+            continue
+        report.items.append(item)
+        if fault.rule is rules.ADMIN_LABEL:
+            verdict = check.REJECTED
+        elif verdict == check.ACCEPTED and item.finding.severity.at_least(Severity.WARNING):
+            verdict = check.WARNED
+    return verdict
 
 
-def silenced_fault(fault: Fault, document: Document, choice: Choice) -> bool:
-    """Whether a fault would not be shown: by a comment or by the settings."""
-    item = place_fault(fault, document, ObjectRef("", ""))
-    if choice.select and not _matcher(choice.select)(item.finding):
-        return True
-    return _matcher(choice.ignore)(item.finding) or _silenced(item, document.text.ignores)
+def _worsen(
+    report: ValidationReport,
+    total: FileResult,
+    ref: Ref,
+    verdict: str,
+    objects: dict[tuple[str, int, str, str, str], ObjectResult],
+    document: Document,
+) -> None:
+    """Change an accepted object's verdict."""
+    if verdict == check.ACCEPTED or ref in total.warned:
+        return
+    report.counts[check.ACCEPTED] -= 1
+    report.counts[verdict] += 1
+    subject = subject_of(document.value)
+    one = objects.get((document.source, document.index, subject.kind, subject.namespace, subject.name))
+    if one is not None:
+        one.verdict = verdict
 
 
-def code_names(finding: Finding) -> frozenset[str]:
-    """The ways to name a finding's rule: code and slug, in capitals."""
-    from dractl.rules.registry import all_rules
-
-    rule = all_rules().get(finding.code)
-    return frozenset({finding.code, rule.name.upper() if rule else finding.code})
+# --- what is not to be shown ----------------------------------------------------------------------------------------
 
 
 def _filter(report: ValidationReport, choice: Choice) -> None:
     """Leave out what is not selected, ignored, or known from the baseline."""
-    wanted: Callable[[Finding], bool] = _matcher(choice.select)
-    unwanted = _matcher(choice.ignore)
+    wanted = matcher(choice.select)
+    unwanted = matcher(choice.ignore)
     kept = []
     for item in report.items:
         if (choice.select and not wanted(item.finding)) or (choice.ignore and unwanted(item.finding)):
@@ -406,17 +359,12 @@ def _filter(report: ValidationReport, choice: Choice) -> None:
     report.items = kept
 
 
-def _matcher(words: tuple[str, ...]) -> Callable[[Finding], bool]:
-    """Whether a finding is meant by codes (DRA101), beginnings of codes (DRA1) or names."""
-    capitals = [word.upper() for word in words]
-
-    def matches(finding: Finding) -> bool:
-        return any(
-            finding.code.startswith(word) if word.startswith("DRA") else word in code_names(finding)
-            for word in capitals
-        )
-
-    return matches
+def silenced_fault(fault: Fault, document: Document, choice: Choice) -> bool:
+    """Whether a fault would not be shown: by a comment or by the settings."""
+    item = place_fault(fault, document, ObjectRef("", ""))
+    if choice.select and not matcher(choice.select)(item.finding):
+        return True
+    return matcher(choice.ignore)(item.finding) or silenced(item, document.text.ignores)
 
 
 def documents_of(names: Iterable[str]) -> Iterator[Document]:

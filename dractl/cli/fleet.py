@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dractl.cli.checking import Choice, FileResult, item_of
+from dractl.cli.checking import Choice, FileResult
+from dractl.cli.placing import item_of
 from dractl.cli.source import choose_release
 from dractl.rules import advice
 from dractl.rules.finding import ObjectRef
@@ -29,15 +30,13 @@ class Fleet:
         release = parse_release(choose_release(inventory, kubernetes).minor)
         labels = {name: item.meta.labels for name, item in inventory.namespaces.items()}
         settings = replace(choice.settings, release=release, namespaces=labels)
-        self.choice = replace(choice, settings=settings)
+        self.choice = replace(choice, settings=settings, keep_objects=True, keep_claims=True)
         self.known = known_of(inventory, environment_of(settings, stored=True))
 
-    def check(self, report: ValidationReport, results: list[FileResult], wanted: int) -> None:
+    def check(self, report: ValidationReport, total: FileResult, wanted: int) -> None:
         """Try every claim and template; ``wanted`` is the number of nodes that each has to fit on (0: no demand)."""
-        pairs = [pair for result in results for pair in result.claims]
-        classes = [body for result in results for body in result.classes]
-        checker = FleetChecker(self.inventory, self.choice.settings, classes)
-        for one, value in pairs:
+        checker = FleetChecker(self.inventory, self.choice.settings, total.classes)
+        for one, value in total.claims:
             if one.verdict == "rejected":
                 continue
             answer = checker.check(value)
@@ -92,6 +91,8 @@ def _add(report: ValidationReport, one: ObjectResult, faults: list[Fault]) -> No
         report.items.append(item)
         if one.verdict == "accepted":
             one.verdict = "accepted-with-warning"
+            report.counts["accepted"] -= 1
+            report.counts["accepted-with-warning"] += 1
 
 
 def _document(one: ObjectResult) -> Document | None:

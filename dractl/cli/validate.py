@@ -108,6 +108,8 @@ def validate(
 
     Exit codes: 0 clean, 1 findings at the threshold, 2 wrong usage or unreadable input.
     """
+    from dataclasses import replace
+
     from dractl.cli import checking
 
     if diff and not fix:
@@ -115,12 +117,14 @@ def validate(
     sinks = parse_sinks(output or [])
     found = _settings(config, no_config)
     choice = _choice(found, kubernetes, gate, runtime_config, select, ignore, exclude, complete, jobs, show_defaults)
+    if not show_defaults and not any(sink.format in ("json", "junit") for sink in sinks):
+        choice = replace(choice, keep_objects=False)
     threshold = _threshold(fail_on or found.get("fail-on", "error"))
     snapshot = snapshot or (None if demo or context else found.get("snapshot"))
-    if against_live and not (snapshot or demo):
-        raise DractlError(
-            "--against-live needs a cluster", "Give --snapshot FILE or --demo, or --old FILE with the objects."
-        )
+    if against_live and not old:
+        if not snapshot:
+            raise DractlError("--against-live needs a cluster", "Give --snapshot FILE, or --old FILE with the objects.")
+        old = snapshot
     if old:
         choice = _with_old(choice, old)
     if fix:
@@ -135,9 +139,9 @@ def validate(
     known = fleet.known if fleet is not None else None
     baseline = baseline or (None if write_baseline else found.get("baseline"))
     choice = _with_baseline(choice, baseline)
-    report, results = checking.run(paths, choice, known, keep_claims=fleet is not None)
+    report, total = checking.run(paths, choice, known)
     if fleet is not None:
-        fleet.check(report, results, max(min_nodes, 1 if require_fit else 0))
+        fleet.check(report, total, max(min_nodes, 1 if require_fit else 0))
     if write_baseline:
         return _write_baseline(report, write_baseline)
     for sink in sinks:

@@ -13,14 +13,11 @@ from dractl.validation.model import ClaimView, Json, Path, at, claim_view, entri
 
 @dataclass(slots=True)
 class Spot:
-    """A place in the object: path, whether its key is meant, a character in the text. ``place`` is filled in by the
-    reader of the file, which knows lines and columns.
-    """
+    """A place in the object: path, whether its key is meant, a character in the text."""
 
     path: Path
     key: bool = False
     offset: int | None = None
-    place: Any = None
 
 
 @dataclass(slots=True)
@@ -84,11 +81,9 @@ class Facts:
     admin: Spot | None = None
     resources: list[tuple[str, Spot]] = field(default_factory=list)
     """Extended resources that containers ask for."""
-    document: Any = None
-    """Which file and document it is, for the reader."""
 
     def spots(self) -> Iterator[Spot]:
-        """Every place that a later finding may need."""
+        """Every place that a later finding may need, in an order that is the same for objects that are alike."""
         yield self.spot
         for use in self.uses:
             yield use.spot

@@ -14,12 +14,13 @@ from dractl.rules import advice as rules
 from dractl.rules import allocation
 from dractl.rules import manifests as refusals
 from dractl.validation.facts import ClassUse, Facts, SliceFacts, Spot, Use
+from dractl.validation.factstore import FactStore
 from dractl.validation.model import Fault
 from dractl.validation.settings import Settings
 from dractl.validation.versions import closest
 
 Raised = tuple[Facts, Spot, Fault]
-"""Which object, where in it, what."""
+"""Which object (and all that are alike to it), where in it, what."""
 
 _KIND_RULES = {
     "DeviceClass": rules.CLASS_NOT_HERE,
@@ -45,17 +46,16 @@ class Known:
     """Driver -> (domain, name) of attributes that its devices carry -> their types."""
 
 
-def cross_faults(all_facts: Iterable[Facts], known: Known, settings: Settings) -> Iterator[Raised]:
+def cross_faults(store: FactStore, known: Known, settings: Settings) -> Iterator[Raised]:
     """Everything that only shows when the objects are seen together."""
-    facts = list(all_facts)
-    index = _Index(facts, known)
+    facts = [entry.facts for entry in store]
+    index = _Index(store, facts, known)
     for one in facts:
         for use in one.uses:
             yield from _use(one, use, index, settings)
         for class_use in one.class_uses:
             yield from _class_use(one, class_use, index)
-        if one.admin is not None:
-            yield from _admin(one, index, settings)
+        yield from _admin(one, index, settings)
         for resource, spot in one.resources:
             yield from _extended_use(one, resource, spot, index, settings)
     yield from _same_extended(facts)
@@ -65,37 +65,41 @@ def cross_faults(all_facts: Iterable[Facts], known: Known, settings: Settings) -
 class _Index:
     """Objects by kind and name."""
 
-    def __init__(self, facts: list[Facts], known: Known) -> None:
+    def __init__(self, store: FactStore, facts: list[Facts], known: Known) -> None:
         self.known = known
-        self.here: dict[str, dict[tuple[str, str], Facts]] = {}
+        self.names_here = store.names
         self.labels: dict[str, Mapping[str, str]] = dict(known.namespaces)
         self.extended: dict[str, Facts] = {}
         for one in facts:
-            self.here.setdefault(one.kind, {})[(one.namespace, one.name)] = one
             if one.kind == "Namespace" and one.labels is not None:
                 self.labels[one.name] = one.labels
             if one.extended:
                 self.extended.setdefault(one.extended, one)
 
+    def here(self, kind: str, namespace: str, name: str) -> Facts | None:
+        return self.names_here.get(kind, {}).get(namespace, {}).get(name)
+
     def has(self, kind: str, namespace: str, name: str) -> bool:
-        key = (namespace, name)
-        return key in self.here.get(kind, {}) or key in self.known.objects.get(kind, frozenset())
+        known = self.known.objects.get(kind, frozenset())
+        return self.here(kind, namespace, name) is not None or (namespace, name) in known
 
     def names(self, kind: str, namespace: str) -> list[str]:
-        found = [*self.here.get(kind, {}), *self.known.objects.get(kind, frozenset())]
-        return sorted({name for space, name in found if space == namespace})
+        known = self.known.objects.get(kind, frozenset())
+        found = set(self.names_here.get(kind, {}).get(namespace, {}))
+        return sorted(found | {name for space, name in known if space == namespace})
 
     def elsewhere(self, kind: str, name: str) -> list[str]:
-        found = [*self.here.get(kind, {}), *self.known.objects.get(kind, frozenset())]
-        return sorted({space for space, other in found if other == name})
+        known = self.known.objects.get(kind, frozenset())
+        found = {space for space, names in self.names_here.get(kind, {}).items() if name in names}
+        return sorted(found | {space for space, other in known if other == name})
 
     def requests(self, kind: str, namespace: str, name: str) -> frozenset[str] | None:
-        one = self.here.get(kind, {}).get((namespace, name))
+        one = self.here(kind, namespace, name)
         return one.requests if one is not None else self.known.requests.get((kind, namespace, name))
 
     def class_drivers(self, name: str) -> frozenset[str] | None:
         """The drivers that a class selects; None if that is not known or not restricted."""
-        one = self.here.get("DeviceClass", {}).get(("", name))
+        one = self.here("DeviceClass", "", name)
         if one is not None:
             return one.drivers
         if name in self.known.classes:
@@ -106,7 +110,7 @@ class _Index:
 
     def unguarded_class(self, name: str) -> bool:
         """Whether a class is known to select devices of every driver."""
-        one = self.here.get("DeviceClass", {}).get(("", name))
+        one = self.here("DeviceClass", "", name)
         if one is not None:
             return one.drivers is None
         return name in self.known.classes and self.known.classes[name] is None

@@ -146,6 +146,8 @@ class ValidationReport:
     in_baseline: int = 0
     unreadable: bool = False
     """Whether some input could not be read at all."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Objects by verdict, also where ``objects`` is not kept."""
     gates: dict[str, bool] = field(default_factory=dict)
 
     def count(self, severity: Severity) -> int:
@@ -154,7 +156,7 @@ class ValidationReport:
 
     def verdicts(self) -> Counter[str]:
         """Objects by verdict."""
-        return Counter(one.verdict for one in self.objects)
+        return self.counts or Counter(one.verdict for one in self.objects)
 
     @property
     def verdict(self) -> str:
@@ -179,7 +181,7 @@ class ValidationReport:
             "verdict": self.verdict,
             "summary": {
                 "files": self.files,
-                "objects": len(self.objects),
+                "objects": self.verdicts().total(),
                 "verdicts": dict(sorted(self.verdicts().items())),
                 "passedOver": dict(sorted(self.passed_over.items())),
                 "errors": self.count(Severity.ERROR),

@@ -137,7 +137,7 @@ def _fleet(result: FleetResult, terminal: Terminal) -> Iterator[str]:
 
 def _summary(report: ValidationReport, terminal: Terminal) -> Iterator[str]:
     found = report.verdicts()
-    objects = len(report.objects)
+    objects = found.total()
     errors, warnings, notes = (report.count(severity) for severity in Severity)
     counts = ", ".join(
         f"{number} {word}{'s' if number != 1 else ''}"
