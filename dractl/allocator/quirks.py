@@ -23,6 +23,7 @@ SHARED_COUNTERS_KEPT = "shared-counters-kept"
 CAPACITY_RECHECK_LEAK = "capacity-recheck-leak"
 SHARES_CHARGED_AGAIN = "shares-charged-again"
 EACH_SHARE_CHARGED = "each-share-charged"
+SHARES_OVERLOOKED = "shares-overlooked"
 SHARES_FREE_COUNTERS = "shares-free-counters"
 DISTINCT_FORGETS = "distinct-forgets"
 DISTINCT_BLIND = "distinct-blind"
@@ -128,6 +129,14 @@ QUIRKS: Mapping[str, Quirk] = {
             _V35,
             "every share of a device takes the device's counters again",
             advice="do not put shared devices on counters",
+            variants=_NEWER,
+        ),
+        Quirk(
+            SHARES_OVERLOOKED,
+            _V34,
+            None,
+            "a device that no longer allows several allocations is given out although shares of it are in use",
+            advice="drain the device before taking allowMultipleAllocations away",
             variants=_NEWER,
         ),
         Quirk(

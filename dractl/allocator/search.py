@@ -164,7 +164,8 @@ class Search:
         self._skip_operations = profile.is_at_least(37) and (profile.variant == q.EXPERIMENTAL or not names)
         candidates = view.candidates
         self._candidates = candidates
-        self._allocated = [c.id in state.exclusive for c in candidates]
+        overlooked = q.SHARES_OVERLOOKED in names
+        self._allocated = [state.excludes(c.id, c.multi or overlooked) for c in candidates]
         self._busy = [0] * len(candidates)
         """Bit i: given to claim i in this search, so that others cannot have it."""
         self._held = [0] * len(candidates)

@@ -53,6 +53,11 @@ class AllocatedState:
                         total[name] = total.get(name, 0) + amount.nano
         return state
 
+    def excludes(self, device: DeviceId, shareable: bool) -> bool:
+        """Whether a device cannot be given out again because of what is allocated; shares only exclude what cannot be
+        shared."""
+        return device in self.exclusive or (not shareable and self.holds_any(device))
+
     def holds_any(self, device: DeviceId) -> bool:
         """Whether a device is given out at all, wholly or in shares."""
         return device in self.exclusive or device in self.shared or device in self.aggregated

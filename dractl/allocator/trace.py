@@ -289,7 +289,8 @@ class Tracer:
         return Refusal(candidate.id, "tainted", f"tainted {taint_text(taint)}", facts)
 
     def _by_use(self, spec: RequestSpec, candidate: Candidate) -> Refusal | None:
-        if spec.admin or candidate.id not in self._state.exclusive:
+        overlooked = q.SHARES_OVERLOOKED in self._profile.quirks
+        if spec.admin or not self._state.excludes(candidate.id, candidate.multi or overlooked):
             return None
         holders = self._holders(candidate.id)
         return Refusal(candidate.id, "in-use", f"held by {', '.join(holders)}", {"holders": holders})

@@ -148,7 +148,8 @@ class World:
             return False
         if device.consumes_counters and not self.profile.features.partitionable_devices:
             return False
-        return admin or published.id not in self.exclusive()
+        # What is in use is not given out again, unless it is shared and may be shared further.
+        return admin or published.id not in (self.exclusive() if self.shares(device) else self.in_use())
 
     def shares(self, device: Device) -> bool:
         return self.profile.features.consumable_capacity and device.allow_multiple_allocations
@@ -287,7 +288,6 @@ class World:
                 return False
             known = [value for value in values if value is not None]
             if constraint.match_attribute:
-                # A single device has nothing to match; lists without the feature match nothing else.
                 if len(known) > 1 and not set.intersection(*map(set, known)):
                     return False
             elif any(set(a) & set(b) for a, b in itertools.combinations(known, 2)):
@@ -301,8 +301,6 @@ class World:
             return None
         kind = attribute.kind
         if isinstance(attribute.value, tuple):
-            if not self.profile.features.list_type_attributes:
-                return [("list", object())]
             return [(kind.removesuffix("s"), value) for value in attribute.value]
         return [(kind, attribute.value)]
 
