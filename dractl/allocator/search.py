@@ -18,7 +18,7 @@ from dractl.allocator.constraint import Constraint, make_constraint, static_attr
 from dractl.allocator.counters import Cache, CounterBook, GroupBook, Groups
 from dractl.allocator.profile import Profile
 from dractl.allocator.request import RESULTS_LIMIT, AllocationError, ClaimPlan, RequestSpec, check_plan, claim_label
-from dractl.allocator.selection import Selection
+from dractl.allocator.selection import MATCH, Selection
 from dractl.allocator.state import AllocatedState, DeviceId, id_text
 from dractl.allocator.taints import blocking_taint
 from dractl.allocator.view import Candidate, NodeView
@@ -405,10 +405,8 @@ class Search:
             if held[at] & bit or (not admin and (allocated[at] or busy[at])):
                 continue
             verdict = verdicts[at]
-            if verdict is not None and not verdict.match and not verdict.failed:
-                continue
             candidate = candidates[at]
-            if verdict is None and not view.selectable(spec, candidate, self._selection):
+            if verdict is not MATCH and not view.selectable(spec, candidate, self._selection):
                 continue
             if check_capacity and not self._has_capacity(spec, candidate, "checking"):
                 continue
