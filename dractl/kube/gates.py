@@ -172,6 +172,7 @@ GATES: Mapping[str, Gate] = {
             "claims in the kubelet's PodResources API",
             removed=(1, 37),
         ),
+        Gate("DeclarativeValidationBeta", _stages("1.36 B+"), (), "generated rules take the place of handwritten ones"),
         Gate("SchedulerPreQueueingHints", _stages("1.37 A"), (), "claim events wake only the pods that use the claim"),
     )
 }

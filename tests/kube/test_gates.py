@@ -20,6 +20,7 @@ FACTS = {
     "DRADeviceBindingConditions": (None, None, None, None, False, False, True, True),
     "DRAListTypeAttributes": (None, None, None, None, None, None, False, False),
     "DRAFractionalCapacityRange": (None, None, None, None, None, None, None, False),
+    "DeclarativeValidationBeta": (None, None, None, None, None, None, True, True),
     "KubeletPodResourcesDynamicResources": (False, False, False, False, True, True, True, None),
 }
 
