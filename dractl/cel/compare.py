@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dractl.cel import guard
 from dractl.cel.ast import Uint
 from dractl.cel.values import (
     MAX_INT,
@@ -106,12 +107,14 @@ def _compare_double(double: float, whole: Any) -> int | None:
 def _equal_lists(left: list[Value], right: Value) -> bool | EvalError:
     if not isinstance(right, list) or len(left) != len(right):
         return False
+    guard.spend(len(left) + 4)
     return all(equal(a, b) is not False for a, b in zip(left, right, strict=True))
 
 
 def _equal_maps(left: CelMap, right: Value) -> bool | EvalError:
     if not isinstance(right, CelMap) or len(left) != len(right):
         return False
+    guard.spend(len(left) + 4)
     for key, value in left.entries.values():
         found = right.find(key)
         if found is None or equal(value, found[1]) is False:

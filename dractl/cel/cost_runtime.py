@@ -1,7 +1,6 @@
-"""The cost of an evaluation as Kubernetes counts it, with its limit.
+"""What a call costs at run time, as Kubernetes counts it. What the other steps cost is in ``counted``.
 
-cel-go keeps a stack of the values of the steps so far, from which a call takes its arguments by the ids of their steps.
-What it does not find there costs nothing; to count alike, the stack is kept alike.
+cel-go charges a call once all its arguments have been evaluated, even if they or the result are errors.
 Source: cel-go ``interpreter/runtimecost.go``, ``ext/sets.go``, ``ext/lists.go``;
 ``k8s.io/apiserver/pkg/cel/library/cost.go`` (CallCost).
 """
@@ -11,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from dractl.cel import guard
 from dractl.cel.ast import Uint
 from dractl.cel.environment import Environment
 from dractl.cel.values import (
@@ -36,7 +36,6 @@ LIMIT = 1_000_000
 LIMIT_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 
 LIST_COST = 10
-MAP_COST = 30
 MESSAGE_COST = 40
 _TEXT = 0.1
 _REGEX = 0.25
@@ -68,6 +67,8 @@ def _traversal(value: Value) -> int:
         return int(len(value.encode("utf-8", "surrogateescape")) * _TEXT)
     if kind is bytes:
         return int(len(value) * _TEXT)
+    if isinstance(value, list | CelMap):
+        guard.spend(len(value) + 4)
     if isinstance(value, list):
         return sum(map(_traversal, value))
     if isinstance(value, CelMap):
@@ -75,7 +76,8 @@ def _traversal(value: Value) -> int:
     return 1
 
 
-def _once(args: Sequence[Value], result: Value) -> int:
+def once(args: Sequence[Value], result: Value) -> int:
+    """The charge of what costs the same for all arguments."""
     return 1
 
 
@@ -176,7 +178,7 @@ _BY_FUNCTION: dict[str, tuple[int, Callable[[Sequence[Value], Value], int | None
             "error",
             "errored",
         ),
-        (0, _once),
+        (0, once),
     ),
     **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), (1, _scan)),
     "validate": (2, _validate),
@@ -343,7 +345,7 @@ def charge_of(env: Environment, function: str, overload: str) -> Charge:
     if function == "containsCIDR":
         return lambda args, result: _contains_cidr(overload, args)
     if function == "ip":
-        return _once if overload == "cidr_ip" else _scan
+        return once if overload == "cidr_ip" else _scan
     if function == "includes" and env.release >= (1, 37):
         return _walk
     if function not in _BY_FUNCTION:
@@ -365,67 +367,4 @@ def _cel_charge(env: Environment, overload: str) -> Charge:
             return _matches
     elif overload in ("starts_with_string", "ends_with_string"):
         return _text_first
-    return _BY_OVERLOAD.get(overload, _once)
-
-
-# --- the tracker ----------------------------------------------------------------------------------------------------
-
-
-class Tracker:
-    """Counts the cost of one evaluation."""
-
-    __slots__ = ("_ids", "_present", "_values", "cost", "limit")
-
-    def __init__(self, limit: int = LIMIT) -> None:
-        self.cost = 0
-        self.limit = limit
-        self._ids: list[int] = []
-        self._values: list[Value] = []
-        # how often each id is on the stack, so that a search for one that is not ends at once
-        self._present: dict[int, int] = {}
-
-    def add(self, cost: int) -> None:
-        """Add to the cost, which is a uint64: it wraps around."""
-        self.cost = (self.cost + cost) % 2**64
-
-    def push(self, step: int, value: Value) -> None:
-        """Put the value of a step on the stack, and stop if the cost is above the limit."""
-        self._ids.append(step)
-        self._values.append(value)
-        self._present[step] = self._present.get(step, 0) + 1
-        if self.cost > self.limit:
-            raise Stopped(LIMIT_EXCEEDED)
-
-    def _cut(self, size: int) -> None:
-        present = self._present
-        for step in self._ids[size:]:
-            present[step] -= 1
-        del self._ids[size:]
-        del self._values[size:]
-
-    def _last(self, step: int) -> int:
-        if not self._present.get(step):
-            return -1
-        ids = self._ids
-        index = len(ids) - 1
-        while ids[index] != step:
-            index -= 1
-        return index
-
-    def drop(self, *steps: int) -> None:
-        """Take each step, and all above it, off the stack."""
-        for step in steps:
-            index = self._last(step)
-            if index >= 0:
-                self._cut(index)
-
-    def take(self, steps: Sequence[int]) -> list[Value] | None:
-        """Take the values of steps off the stack, the last first; None if one is not there."""
-        found: list[Value] = [None] * len(steps)
-        for position in range(len(steps) - 1, -1, -1):
-            index = self._last(steps[position])
-            if index < 0:
-                return None
-            found[position] = self._values[index]
-            self._cut(index)
-        return found
+    return _BY_OVERLOAD.get(overload, once)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dractl.cel import plan
+from dractl.cel import counted, plan
 from dractl.cel.compare import equal
-from dractl.cel.cost_runtime import LIST_COST, MAP_COST, MESSAGE_COST, Tracker, charge_of
+from dractl.cel.cost_runtime import charge_of, once
 from dractl.cel.device import DeviceScope
 from dractl.cel.environment import Environment
 from dractl.cel.folds import UNSET, Run, fold
@@ -29,7 +29,6 @@ from dractl.cel.steps import (
     chosen,
     computed_step,
     constant_step,
-    counted_step,
     followed,
     raise_if_error,
     tested,
@@ -38,7 +37,6 @@ from dractl.cel.values import NO_OVERLOAD, CelMap, EvalError, Optional, Stopped,
 
 Env = list[Any]
 Closure = Callable[[Env], Value]
-Observer = Callable[[Tracker, Value], None]
 
 
 class Program:
@@ -84,69 +82,83 @@ class Emitter:
 
     def emit(self, step: plan.Step) -> Closure:
         """The closure of a step."""
-        if isinstance(step, plan.Const):
-            closure = _constant(step.value)
-        elif isinstance(step, plan.Path):
-            closure = self._path(step)
-        elif isinstance(step, plan.Both):
-            closure = self._both(step)
-        elif isinstance(step, plan.Equality):
-            closure = self._equality(step)
-        elif isinstance(step, plan.Call):
-            closure = self._call(step)
-        elif isinstance(step, plan.Membership):
-            closure = _membership(self.emit(step.element), step.keys)
-        elif isinstance(step, plan.ListStep):
-            closure = _new_list([self.emit(each) for each in step.elements], step.optional)
-        elif isinstance(step, plan.MapStep):
-            closure = self._map(step)
-        elif isinstance(step, plan.MessageStep):
-            closure = self._message(step)
-        elif isinstance(step, plan.OrElse):
-            closure = _or_else(self.emit(step.left), self.emit(step.right), step.unwrap, self.env.cel_go >= (0, 29))
-        elif isinstance(step, plan.Fold):
-            closure = fold(self, step)
-        else:
-            raise PlanError(f"unsupported step: {step!r}")
-        return _observed(step.id, closure, self._observer(step)) if self.counting else closure
+        match step:
+            case plan.Const():
+                return _constant(step.value)
+            case plan.Path():
+                return self._path(step)
+            case plan.Both():
+                return _logical([self.emit(term) for term in _flattened(step)], ends=step.any)
+            case plan.Equality():
+                return self._equality(step)
+            case plan.Call():
+                return self._call(step)
+            case plan.Membership():
+                return _membership(self.emit(step.element), step.keys)
+            case plan.ListStep():
+                made = _new_list([self.emit(each) for each in step.elements], step.optional)
+                return self._fixed(made, counted.LIST_COST)
+            case plan.MapStep():
+                parts = [(self.emit(key), self.emit(item), optional) for key, item, optional in step.entries]
+                return self._fixed(_new_map(parts), counted.MAP_COST)
+            case plan.MessageStep():
+                fields = [(name, self.emit(item), optional) for name, item, optional in step.fields]
+                return self._fixed(_new_message(step.name, fields), counted.MESSAGE_COST)
+            case plan.OrElse():
+                strict = self.env.cel_go >= (0, 29)
+                return _or_else(self.emit(step.left), self.emit(step.right), step.unwrap, strict)
+            case plan.Fold():
+                return fold(self, step)
+        raise PlanError(f"unsupported step: {step!r}")
 
-    # --- operators --------------------------------------------------------------------------------------------------
+    def _fixed(self, closure: Closure, cost: int) -> Closure:
+        return counted.fixed(closure, cost) if self.counting else closure
 
-    def _both(self, step: plan.Both) -> Closure:
-        terms = step.terms if self.counting else _flattened(step)
-        return _logical([self.emit(term) for term in terms], ends=step.any)
+    # --- calls ------------------------------------------------------------------------------------------------------
 
     def _equality(self, step: plan.Equality) -> Closure:
-        if self.counting:
-            return _equality(_value(self.emit(step.left)), _value(self.emit(step.right)), step.negated)
-        return equality(self.emit(step.left), self.emit(step.right), step.left, step.right, step.negated)
+        left, right = self.emit(step.left), self.emit(step.right)
+        if not self.counting:
+            return equality(left, right, step.left, step.right, step.negated)
+        names = ("_!=_", "not_equals") if step.negated else ("_==_", "equals")
+        return counted.pair(_unequal if step.negated else _equal, left, right, charge_of(self.env, *names))
 
     def _call(self, step: plan.Call) -> Closure:
         args = [self.emit(arg) for arg in step.args]
         if step.function == "@not_strictly_false":
-            return _not_strictly_false(args[0])
-        if self.counting and not step.many and len(args) == 2:
-            # cel-go evaluates the second argument even if the first is an error
-            return _eager_pair(_value(args[0]), _value(args[1]), step.run)
-        if not self.counting:
-            if all(isinstance(arg, plan.Const) for arg in step.args):
-                return _known(_applied(step.run, args))
-            quick = comparison(step, args)
-            if quick is not None:
-                return quick
-        return _applied(step.run, args)
+            return self._fixed(_not_strictly_false(args[0]), 1)
+        if self.counting:
+            return self._counted_call(step, args)
+        if all(isinstance(arg, plan.Const) for arg in step.args):
+            return _known(_applied(step.run, args))
+        return comparison(step, args) or _applied(step.run, args)
 
-    def _map(self, step: plan.MapStep) -> Closure:
-        return _new_map([(self.emit(key), self.emit(item), optional) for key, item, optional in step.entries])
-
-    def _message(self, step: plan.MessageStep) -> Closure:
-        return _new_message(step.name, [(name, self.emit(item), optional) for name, item, optional in step.fields])
+    def _counted_call(self, step: plan.Call, args: list[Closure]) -> Closure:
+        charge = charge_of(self.env, step.function, step.overload)
+        constants = [arg.value for arg in step.args if isinstance(arg, plan.Const)]
+        if len(constants) == len(args) and args:
+            try:
+                return counted.known(_applied(step.run, args), constants, charge)
+            except Stopped:
+                # it stops again when it is evaluated
+                pass
+        if step.many or len(args) > 2 or not args:
+            return counted.many(step.run, args, charge)
+        if len(args) == 1:
+            return counted.unary(step.run, args[0], charge)
+        if charge is once:
+            return counted.unit_pair(step.run, args[0], args[1])
+        return counted.pair(step.run, args[0], args[1], charge)
 
     # --- paths ------------------------------------------------------------------------------------------------------
 
     def _path(self, step: plan.Path) -> Closure:
         resolve = self.source(step.source)
-        return resolve if step.test_id is None else tested(resolve)
+        choice = isinstance(step.source, plan.Choice)
+        if step.test_id is not None:
+            # a presence test costs what its qualifiers cost; cel-go takes 1 off though a choice did not add it
+            return self._fixed(tested(resolve), -1) if choice else tested(resolve)
+        return counted.path(resolve) if self.counting and not choice else resolve
 
     def source(self, source: plan.Source) -> Closure:
         """The closure that follows a path."""
@@ -159,11 +171,12 @@ class Emitter:
         return self._qualified(self._variable(source.slot), source.qualifiers)
 
     def _device(self, source: plan.Variable) -> Closure:
-        if not self.counting:
-            quick, used = device_path(source.qualifiers)
-            if quick is not None:
-                rest = source.qualifiers[used:]
-                return self._qualified(quick, rest) if rest else quick
+        quick, used = device_path(source.qualifiers)
+        if quick is not None:
+            if self.counting:
+                quick = counted.quick_path(quick, used)
+            rest = source.qualifiers[used:]
+            return self._qualified(quick, rest) if rest else quick
         return self._qualified(lambda env: env[0].as_map(), source.qualifiers)
 
     def _variable(self, slot: int) -> Closure:
@@ -186,56 +199,8 @@ class Emitter:
         else:
             follow, present = computed_step(self.source(qualifier.path))
         if self.counting:
-            follow, present = counted_step(qualifier, follow, present)
+            follow, present = counted.qualifier(follow, present)
         return qualifier.optional, follow, present
-
-    # --- cost -------------------------------------------------------------------------------------------------------
-
-    def _observer(self, step: plan.Step) -> Observer:
-        if isinstance(step, plan.Path):
-            return _path_observer(step)
-        if isinstance(step, plan.Both):
-            return _drop_observer([term.id for term in step.terms])
-        if isinstance(step, plan.Fold):
-            return _drop_observer([step.range.id])
-        if isinstance(step, plan.Equality):
-            names = ("_!=_", "not_equals") if step.negated else ("_==_", "equals")
-            return self._call_observer(*names, [step.left, step.right])
-        if isinstance(step, plan.Call):
-            return self._call_observer(step.function, step.overload, step.args)
-        if isinstance(step, plan.ListStep):
-            return _maker_observer(LIST_COST, [each.id for each in step.elements])
-        if isinstance(step, plan.MapStep):
-            return _maker_observer(MAP_COST, [part.id for key, item, _ in step.entries for part in (key, item)])
-        if isinstance(step, plan.MessageStep):
-            return _maker_observer(MESSAGE_COST, [item.id for _, item, _ in step.fields])
-        return lambda tracker, value: None
-
-    def _call_observer(self, function: str, overload: str, args: Sequence[plan.Step]) -> Observer:
-        charge = charge_of(self.env, function, overload)
-        ids = [arg.id for arg in args]
-
-        def observe(tracker: Tracker, value: Value) -> None:
-            values = tracker.take(ids)
-            if values is not None:
-                tracker.add(charge(values, value))
-
-        return observe
-
-
-# --- values and errors ----------------------------------------------------------------------------------------------
-
-
-def _value(closure: Closure) -> Closure:
-    """A closure that gives an error as a value."""
-
-    def run(env: Env) -> Value:
-        try:
-            return closure(env)
-        except EvalError as error:
-            return error
-
-    return run
 
 
 def _constant(value: Value) -> Closure:
@@ -310,15 +275,12 @@ def _logical_pair(first: Closure, second: Closure, ends: bool) -> Closure:
     return run
 
 
-def _equality(left: Closure, right: Closure, negated: bool) -> Closure:
-    def run(env: Env) -> Value:
-        first, second = left(env), right(env)
-        raise_if_error(first)
-        raise_if_error(second)
-        result = equal(first, second)
-        return result is not True if negated else raise_if_error(result)
+def _equal(left: Value, right: Value) -> Value:
+    return raise_if_error(equal(left, right))
 
-    return run
+
+def _unequal(left: Value, right: Value) -> bool:
+    return equal(left, right) is not True
 
 
 def _known(call: Closure) -> Closure:
@@ -337,16 +299,6 @@ def _not_strictly_false(argument: Closure) -> Closure:
         except EvalError:
             return True
         return value if value.__class__ is bool else True
-
-    return run
-
-
-def _eager_pair(first: Closure, second: Closure, function: Callable[..., Value]) -> Closure:
-    def run(env: Env) -> Value:
-        one, other = first(env), second(env)
-        raise_if_error(one)
-        raise_if_error(other)
-        return function(one, other)
 
     return run
 
@@ -443,54 +395,3 @@ def _or_else(left: Closure, right: Closure, unwrap: bool, strict: bool) -> Closu
         return right(env)
 
     return run
-
-
-# --- cost -----------------------------------------------------------------------------------------------------------
-
-
-def _observed(step: int, closure: Closure, observe: Observer) -> Closure:
-    def run(env: Env) -> Value:
-        tracker: Tracker = env[-1].tracker
-        try:
-            value = closure(env)
-        except EvalError as error:
-            observe(tracker, error)
-            tracker.push(step, error)
-            raise
-        observe(tracker, value)
-        tracker.push(step, value)
-        return value
-
-    return run
-
-
-def _path_observer(step: plan.Path) -> Observer:
-    source = step.source
-    test = step.test_id is not None
-    if isinstance(source, plan.Choice):
-        dropped = (source.otherwise.id, source.then.id, source.condition.id)
-
-        def observe_choice(tracker: Tracker, value: Value) -> None:
-            tracker.drop(*dropped)
-            tracker.cost -= test
-
-        return observe_choice
-    last = source.id
-
-    def observe(tracker: Tracker, value: Value) -> None:
-        tracker.drop(last)
-        tracker.cost += 0 if test else 1
-
-    return observe
-
-
-def _drop_observer(steps: Sequence[int]) -> Observer:
-    return lambda tracker, value: tracker.drop(*steps)
-
-
-def _maker_observer(cost: int, steps: Sequence[int]) -> Observer:
-    def observe(tracker: Tracker, value: Value) -> None:
-        tracker.take(steps)
-        tracker.cost += cost
-
-    return observe

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dractl.cel import ast, plan
+from dractl.cel import ast, guard, plan
 from dractl.cel.ast import Uint
 from dractl.cel.device import DeviceScope, unusable
 from dractl.cel.evaluator import Emitter, Program
@@ -66,6 +66,7 @@ def explain(selector: Selector, driver: str, device: Device) -> list[Term]:
     if fault is not None:
         return [Term(selector.expression.strip(), None, fault, decided=True)]
     with deep_recursion():
+        guard.begin()
         found = _Explainer(program, selector.environment, DeviceScope(driver, device)).terms()
         texts = _texts(selector.expression, checked.ast.root, len(found))
     return _decided([Term(text, *rest) for text, rest in zip(texts, found, strict=True)])
@@ -197,6 +198,8 @@ def flattened(step: plan.Both) -> list[plan.Step]:
 
 def show(value: Value) -> str:
     """A value for people to read."""
+    if isinstance(value, list | CelMap):
+        guard.spend(len(value) + 4)
     kind = value.__class__
     if kind is str:
         return go_quote(value)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dractl.cel import guard
-from dractl.cel.cost_runtime import Tracker
-from dractl.cel.values import CelMap, EvalError, MutableList, MutableMap, Stopped, Value, go_type
+from dractl.cel.cost_runtime import LIMIT, LIMIT_EXCEEDED
+from dractl.cel.values import MAX_UINT, CelMap, EvalError, MutableList, MutableMap, Stopped, Value, go_type
 
 if TYPE_CHECKING:
     from dractl.cel import plan
@@ -33,13 +33,27 @@ UNSET = _Unset()
 class Run:
     """What one evaluation keeps count of."""
 
-    __slots__ = ("order", "steps", "tracker")
+    __slots__ = ("cost", "limit", "order", "steps")
 
-    def __init__(self, tracker: Tracker | None = None, order: Order | None = None) -> None:
-        self.tracker = tracker
+    def __init__(self, order: Order | None = None, limit: int = LIMIT) -> None:
+        self.cost = 0
+        self.limit = limit
         self.steps = guard.MAX_STEPS
         self.order = order
         """How the entries of a map are ordered; by default as they were put in. Kubernetes' order is random."""
+
+    def add(self, cost: int) -> None:
+        """Add to the cost, which is a uint64: it wraps around."""
+        self.cost = total = (self.cost + cost) & MAX_UINT
+        if total > self.limit:
+            raise Stopped(LIMIT_EXCEEDED)
+
+    def add_units(self, count: int) -> None:
+        """Add 1 to the cost ``count`` times."""
+        self.cost = total = self.cost + count
+        if total > self.limit:
+            self.cost = self.limit + 1
+            raise Stopped(LIMIT_EXCEEDED)
 
     def step(self) -> None:
         """Count one turn of a fold."""
@@ -110,16 +124,26 @@ def first_value(slot: int, mutable: int, init: Closure) -> Closure:
 
 def _singles(items: Value, order: Order | None) -> Iterable[tuple[Value, Value]]:
     if isinstance(items, list):
-        # a list that is changed in place keeps the length it had
-        return ((item, None) for item in items[:])
+        return ((item, None) for item in _fixed(items))
     if isinstance(items, CelMap):
-        return items.items() if order is None else order(items.items())
+        return _entries(items, order)
     raise EvalError(f"got '{go_type(items)}', expected iterable type")
+
+
+def _fixed(items: list[Value]) -> list[Value]:
+    """A list to go through; one that is changed in place keeps the length it has."""
+    return items[:] if items.__class__ is MutableList else items
+
+
+def _entries(items: CelMap, order: Order | None) -> Iterable[tuple[Value, Value]]:
+    if order is not None:
+        return order(items.items())
+    return items.items() if items.__class__ is MutableMap else items.entries.values()
 
 
 def _pairs(items: Value, order: Order | None) -> Iterable[tuple[Value, Value]]:
     if isinstance(items, list):
-        return enumerate(items[:])
+        return enumerate(_fixed(items))
     if isinstance(items, CelMap):
-        return items.items() if order is None else order(items.items())
+        return _entries(items, order)
     raise EvalError(f"unsupported comprehension range type: {go_type(items)}")

@@ -9,6 +9,7 @@ import math
 import unicodedata
 from datetime import UTC, datetime, timedelta
 
+from dractl.cel import guard
 from dractl.cel.ast import Uint
 from dractl.cel.values import (
     CelMap,
@@ -43,6 +44,8 @@ def go_value(value: Value) -> str:
         return "0"
     if kind is bytes:
         return "[" + " ".join(map(str, value)) + "]"
+    if isinstance(value, list | CelMap):
+        guard.spend(len(value) + 4)
     if isinstance(value, list):
         return "[" + ", ".join(map(go_value, value)) + "]"
     if isinstance(value, CelMap):

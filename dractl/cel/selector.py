@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dractl.cel.checked import Checked
-from dractl.cel.cost_runtime import LIMIT, Tracker
 from dractl.cel.cost_static import estimate
 from dractl.cel.device import GOOD_VERSIONS, SCALARS, DeviceScope, unusable
 from dractl.cel.environment import Environment
@@ -21,6 +20,7 @@ from dractl.cel.errors import CelError
 from dractl.cel.evaluator import Program
 from dractl.cel.folds import Closure, Order, Run
 from dractl.cel.frontend import compile as compile_checked
+from dractl.cel.guard import begin
 from dractl.cel.library.registry import PlanError
 from dractl.cel.plan import make_plan
 from dractl.cel.reads import Read, find_reads, is_light
@@ -166,6 +166,7 @@ class Selector:
                     return Outcome(False, fault)
                 break
         try:
+            begin()
             scope = self._scope
             scope.reset(driver, device)
             value = quick(self._env)
@@ -194,14 +195,15 @@ class Selector:
     def _counted(self, driver: str, device: Device, order: Order | None = None) -> Outcome:
         program = self.program
         assert program is not None
-        tracker = Tracker(LIMIT)
-        env = program.environment(DeviceScope(driver, device), Run(tracker, order))
+        begin()
+        run = Run(order)
+        env = program.environment(DeviceScope(driver, device), run)
         try:
-            return Outcome(to_bool(self._run(program, env)), None, tracker.cost)
+            return Outcome(to_bool(self._run(program, env)), None, run.cost)
         except EvalError as error:
-            return Outcome(False, error.text, tracker.cost, error.missing)
+            return Outcome(False, error.text, run.cost, error.missing)
         except (Stopped, ResultError) as error:
-            return Outcome(False, error.text, tracker.cost)
+            return Outcome(False, error.text, run.cost)
 
     def cost(self, driver: str, device: Device, order: Order | None = None) -> int:
         """The run-time cost of an evaluation, as Kubernetes counts it.

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dractl.cel import plan
-from dractl.cel.cost_runtime import Tracker
 from dractl.cel.folds import UNSET
 from dractl.cel.paths import ABSENT, check_key, find, get
 from dractl.cel.values import NO_OVERLOAD, OPTIONAL_NONE, EvalError, Optional, Value
@@ -110,32 +108,3 @@ def computed_step(key_of: Closure) -> tuple[Getter, Getter]:
         return find(target, check_key(key_of(env)))
 
     return follow, present
-
-
-def counted_step(qualifier: plan.Qualifier, follow: Getter, present: Getter) -> tuple[Getter, Getter]:
-    step = qualifier.id
-    drops = isinstance(qualifier, plan.Dynamic) and not qualifier.by_path
-
-    def count(env: Env, value: Value) -> None:
-        tracker: Tracker = env[-1].tracker
-        if drops:
-            tracker.drop(step)
-        tracker.cost += 1
-        tracker.push(step, value)
-
-    def counted_follow(env: Env, target: Value) -> Value:
-        try:
-            value = follow(env, target)
-        except EvalError as error:
-            count(env, error)
-            raise
-        count(env, value)
-        return value
-
-    def counted_present(env: Env, target: Value) -> Value:
-        value = present(env, target)
-        if value is not ABSENT:
-            count(env, value)
-        return value
-
-    return counted_follow, counted_present

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cases import document, lines
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "conformance"))
 from kind_cel import ORDERS, device_of
 
 from dractl.cel.environment import Environment
@@ -33,7 +30,7 @@ def cost(selector: Selector, device: Device, recorded: int) -> int:
     """The cost, in some order of the entries of maps: Kubernetes' is random."""
     shuffled = random.Random(0)
     found = selector.cost(DRIVER, device)
-    if found == recorded or "device" not in selector.expression and "{" not in selector.expression:
+    if found == recorded or ("device" not in selector.expression and "{" not in selector.expression):
         return found
 
     def order(entries: list[Any]) -> list[Any]:

@@ -39,6 +39,7 @@ MAX_RANGE = 1_000_000
 
 
 def sets_contains(items: Items, part: Items) -> bool:
+    guard.spend(len(items) * len(part))
     return all(contains_element(items, element) for element in part)
 
 
@@ -47,6 +48,7 @@ def sets_equivalent(left: Items, right: Items) -> bool:
 
 
 def sets_intersects(left: Items, right: Items) -> bool:
+    guard.spend(len(left) * len(right))
     return any(contains_element(right, element) for element in left)
 
 
@@ -152,8 +154,10 @@ def distinct(items: Items) -> Items:
             if key not in seen:
                 seen.add(key)
                 found.append(item)
-        elif not any(equal(item, other) is True for other in found):
-            found.append(item)
+        else:
+            guard.spend(len(found))
+            if not any(equal(item, other) is True for other in found):
+                found.append(item)
     return found
 
 
@@ -198,10 +202,12 @@ def _extreme(name: str, sign: int) -> Callable[[Items], Value]:
 
 
 def index_of(items: Items, element: Value) -> int:
+    guard.spend(len(items))
     return next((index for index, item in enumerate(items) if equal(item, element) is True), -1)
 
 
 def last_index_of(items: Items, element: Value) -> int:
+    guard.spend(len(items))
     return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], element) is True), -1)
 
 

@@ -186,10 +186,12 @@ def _inner(value: Value) -> str:
 
 
 def _list(items: list[Value]) -> str:
+    guard.spend(len(items) + 4)
     return "[" + ", ".join(map(_inner, items)) + "]"
 
 
 def _map(entries: CelMap) -> str:
+    guard.spend(len(entries) + 4)
     pairs = []
     for key, value in entries.items():
         kind = key.__class__

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dractl.cel import guard
 from dractl.cel.ast import Uint
 from dractl.cel.gotext import go_quote
 from dractl.cel.values import (
@@ -115,6 +116,8 @@ def to_json(value: Value) -> Value:
         return float(value) if abs(value) <= 2**53 - 1 else str(value)
     if kind is Uint:
         return float(value.value) if value.value <= 2**53 - 1 else str(value.value)
+    if isinstance(value, list | CelMap):
+        guard.spend(len(value) + 4)
     if isinstance(value, list):
         return [to_json(item) for item in value]
     if isinstance(value, CelMap):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from dractl.cel import guard
 from dractl.cel.values import NO_OVERLOAD, EvalError, TypeValue, Value
 
 _GO_WORDS = {
@@ -66,6 +67,7 @@ class Regex:
             start, end = match.span()
             if end > start or start != last_end:
                 found.append(_text(data[start:end]))
+                guard.check_items(len(found), guard.MAX_MATCHES)
             last_end = end
             place = end if end > place else place + _width(data, place)
             place = max(place, start)

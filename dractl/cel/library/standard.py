@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dractl.cel import times
+from dractl.cel import guard, times
 from dractl.cel.ast import Uint
 from dractl.cel.compare import COMPARABLE, compare, equal
 from dractl.cel.gotext import SECOND, civil, duration_text, go_float, timestamp_text
@@ -67,19 +67,26 @@ def add(left: Value, right: Value) -> Value:
     if kind is other:
         if kind is int:
             return _int(left + right)
-        if kind is str or kind is float or kind is bytes:
+        if kind is float:
+            return left + right
+        if kind is str or kind is bytes:
+            guard.check_text(len(left) + len(right))
             return left + right
         if kind is Uint:
             return _uint(left.value + right.value)
         if kind is Duration:
             return Duration(_int(left.nanos + right.nanos))
     if kind is MutableList and isinstance(right, list):
+        guard.check_items(len(left) + len(right))
         left.extend(right)
         return left
     if isinstance(left, list) and isinstance(right, list):
         if not left:
             return right
-        return [*left, *right] if right else left
+        if not right:
+            return left
+        guard.check_items(len(left) + len(right))
+        return [*left, *right]
     if kind is Timestamp and other is Duration:
         return _instant(left.nanos + right.nanos, left.offset)
     if kind is Duration and other is Timestamp:
@@ -208,6 +215,7 @@ def size(value: Value) -> int:
 
 def contains_element(items: list[Value], element: Value) -> bool:
     """Whether a list holds an element; elements that cannot be compared do not count."""
+    guard.spend(len(items))
     return any(equal(element, item) is True for item in items)
 
 

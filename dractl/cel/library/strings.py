@@ -84,6 +84,7 @@ def replace(text: str, old: str, new: str, limit: int = -1) -> str:
 def split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
+    guard.check_items(text.count(separator))
     if not separator:
         parts = list(text)
         return parts if limit < 0 or len(parts) <= limit else [*parts[: limit - 1], "".join(parts[limit - 1 :])]
