@@ -44,7 +44,10 @@ def validate(
             "--output", "-o", metavar="FORMAT[=FILE]", help=f"{', '.join(FORMATS)}; may be given several times."
         ),
     ] = None,
-    kubernetes: options.Kubernetes = None,
+    kubernetes: Annotated[
+        str | None,
+        typer.Option("--kubernetes", metavar="VERSION", help="Check as this release [1.36, or the snapshot's]."),
+    ] = None,
     gate: Annotated[
         list[str] | None,
         typer.Option("--gate", metavar="NAME=true|false", help="Feature gate of the API server; several times."),
@@ -81,7 +84,7 @@ def validate(
         typer.Option("--old", metavar="FILE", help="The objects as they are now: check the changes, too."),
     ] = None,
     against_live: Annotated[
-        bool, typer.Option("--against-live", help="As --old, with the objects of the cluster (--context).")
+        bool, typer.Option("--against-live", help="As --old, with the objects of the snapshot.")
     ] = False,
     show_defaults: Annotated[
         bool, typer.Option("--show-defaults", help="Show what the server adds and drops when it stores the objects.")

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # noqa: TID253 (a test)
 import pytest
 
 GOOD = """\
@@ -194,6 +195,14 @@ def test_an_output_that_cannot_be_written(dractl: Any, folder: Path) -> None:
     run = dractl("validate", "good.yaml", "-o", "json=no/such/dir.json")
     assert run.code == 2
     assert "no/such/dir.json: cannot be written" in run.err
+
+
+def test_the_json_report_keeps_to_its_schema(dractl: Any, folder: Path) -> None:
+    schema = json.loads((Path(__file__).parents[2] / "schemas" / "ValidationReport.json").read_text())
+    (folder / "flat.yaml").write_text(FLAT)
+    for options in ([], ["--show-defaults"], ["--demo"]):
+        run = dractl("validate", ".", "-o", "json", *options)
+        jsonschema.Draft202012Validator(schema).validate(report(run))
 
 
 # --- input ----------------------------------------------------------------------------------------------------------
