@@ -10,6 +10,7 @@ from dractl.allocator.capacity import CapacityRules
 from dractl.allocator.counters import Cache
 from dractl.allocator.pools import INVALID, GatherError, Pool, PoolGatherer
 from dractl.allocator.profile import Profile
+from dractl.allocator.quirks import COUNTERS_CACHED
 from dractl.allocator.request import AllocationError, ClaimPlan, Planner
 from dractl.allocator.result import allocations
 from dractl.allocator.search import Limits, Search, Solution, Undecided
@@ -196,7 +197,7 @@ class _Run:
             allocator.state,
             allocator.selection,
             allocator.rules,
-            self._cache,
+            self._cache if COUNTERS_CACHED in allocator.profile.quirks else {},
             self._limits,
         )
         try:
