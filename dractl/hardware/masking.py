@@ -79,6 +79,8 @@ class Mask:
         return _UUID.sub(lambda match: b"00000000-0000-0000-0000-%012x" % self._of("uuid", match[0]), data)
 
     def _mac(self, value: bytes) -> bytes:
+        if not value.strip(b"0:"):
+            return value
         octets = value.count(b":") + 1
         digits = b"%0*x" % (2 * octets - 2, self._of("mac", value))
         return b"02:" + b":".join(digits[place : place + 2] for place in range(0, len(digits), 2))

@@ -9,7 +9,7 @@ from typing import Any
 WIDTH = 1180
 """Pixels of a drawing; it is made for a page or a screen of 1,200."""
 MARGIN, PADDING, GAP, TITLE = 16, 10, 8, 20
-DEVICE_WIDTH, LINE, DEVICE_LINES = 168, 14, 4
+DEVICE_WIDTH, LINE, DEVICE_LINES = 158, 14, 4
 _PIXELS_PER_CHARACTER = 6.7
 """Of the widest common font at 11 pixels; texts are cut by it so that they stay in their box."""
 COLOURS = {
@@ -103,12 +103,14 @@ def _device(node: Mapping[str, Any], device: Mapping[str, Any], port: str) -> Bo
     names = [rdma["name"] for rdma in device.get("rdma", [])] + [one["name"] for one in device.get("netdevs", [])]
     state = device.get("state", "")
     last = state or ", ".join(names) or _link(device.get("link"))
-    lines = [address, device.get("product") or device.get("pciId") or "", last]
+    product = (device.get("product") or device.get("pciId") or "").removeprefix(f"{device.get('vendor', '')} ")
+    lines = [address, product, last]
     tip = " ".join(
         part for part in (node["name"], node.get("text", ""), f"below {port}" if port else "", state) if part
     )
     if port:
-        lines[0] = f"{_short(address)} < {_short(port)}"
+        domain = address.partition(":")[0]
+        lines[0] = f"{_short(address)} < {port.removeprefix(domain + ':')}"
     return Box("device", node["name"], lines, node.get("kind", "other"), bool(state), tip)
 
 

@@ -386,6 +386,18 @@ MEMORY_ONLY_NODE = Rule(
     "Linux Documentation/admin-guide/mm/numaperf.rst",
 )
 
+DEVICE_FAULT = Rule(
+    "DRA634",
+    "accelerator-fault",
+    "An accelerator's driver reports a fault",
+    Severity.ERROR,
+    "The driver's own status of the device is not that of a working one: it is in reset, has malfunctioned or needs a "
+    "reset. Work on it fails.",
+    "Look into the kernel's log for the driver's messages; reset the device or reboot the node.",
+    "/sys/class/accel/accel5/device/status: Malfunction",
+    "Linux Documentation/ABI/testing/sysfs-driver-habanalabs",
+)
+
 NOT_PUBLISHED = Rule(
     "DRA640",
     "hardware-not-published",
@@ -481,6 +493,7 @@ RULES: tuple[Rule, ...] = (
     LINK_SLOW, NO_ANSWER, GPU_LOST, NOT_IN_NVML, VERSION_MISMATCH, XID, ECC, MIG_EMPTY, MIG_PENDING, NO_CARRIER,
     RDMA_WITHOUT_NETDEV, RDMA_PORT_DOWN, ACS_ON, NO_VIRTUAL_FUNCTIONS, PCIE_ERRORS, ROOT_IS_NOT_SWITCH, MALFORMED,
     UNSAFE_ARCHIVE, NVML_FAILED, NVIDIA_NOT_LOADED, LONG_DOMAIN, RECOVERY, NVLINK_DOWN, SOURCE_FAILED, MEMORY_ONLY_NODE,
+    DEVICE_FAULT,
     NOT_PUBLISHED, PUBLISHED_WITHOUT_HARDWARE, ATTRIBUTE_DIFFERS, MIG_DRIFT, VFIO_PUBLISHED, DEGRADED_PUBLISHED,
     PLUGIN_TOO, NO_SLICES,
 )  # fmt: skip

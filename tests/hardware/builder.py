@@ -375,7 +375,8 @@ def grace_hopper(root: Path) -> Machine:
 
 
 def l40s_server(root: Path) -> Machine:
-    """A two-socket EPYC server: four L40S and two ConnectX-7, each on a root port of its own; GPU2 and NIC1 share a root."""
+    """A two-socket EPYC server: four L40S and two ConnectX-7, each on a root port of its own; GPU2 and NIC1 share a "
+    "root."""
     machine = Machine(root)
     machine.cpus(2, 32, model="AMD EPYC 9354 32-Core Processor")
     machine.numa({0: [10, 32], 1: [32, 10]}, 384)
@@ -457,9 +458,15 @@ def sriov(root: Path, functions: int = 32) -> Machine:
         address = f"0000:{0x5E + number // 256:02x}:{number % 256 // 8:02x}.{number % 8}"
         vfio = index % 4 == 3
         child = machine.virtual_function(
-            "0000:5e:00.0", index, f"{base}/{address}", "15b3", "101e", driver="vfio-pci" if vfio else "mlx5_core", speed=None,
+            "0000:5e:00.0",
+            index,
+            f"{base}/{address}",
+            "15b3",
+            "101e",
+            driver="vfio-pci" if vfio else "mlx5_core",
+            speed=None,
             group=str(100 + index),
-        )  # fmt: skip
+        )
         if not vfio:
             machine.netdev(child, f"ens3f0v{index}")
     return machine

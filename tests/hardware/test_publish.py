@@ -10,8 +10,16 @@ from dractl.validation.apiserver import admit
 
 from . import builder
 
-MACHINES = (builder.dgx_h100, builder.mi300x, builder.grace_hopper, builder.l40s_server, builder.gaudi, builder.fpga_node,
-            builder.sriov, builder.small_vm)  # fmt: skip
+MACHINES = (
+    builder.dgx_h100,
+    builder.mi300x,
+    builder.grace_hopper,
+    builder.l40s_server,
+    builder.gaudi,
+    builder.fpga_node,
+    builder.sriov,
+    builder.small_vm,
+)
 
 
 @pytest.fixture
@@ -134,10 +142,9 @@ def test_dynamic_mig_on_ampere_follows_the_mode(host):
 
 
 def test_static_mig_by_release(host):
-    instances = [
-        {"uuid": "MIG-1", "profile": "1g.5gb", "profile_id": 19, "gpu_instance": 7, "start": 6, "size": 1, "memory": 4864 << 20},
-        {"uuid": "MIG-2", "profile": "3g.20gb", "profile_id": 9, "gpu_instance": 1, "start": 0, "size": 4, "memory": 20096 << 20},
-    ]  # fmt: skip
+    small = {"profile": "1g.5gb", "profile_id": 19, "gpu_instance": 7, "start": 6, "size": 1, "memory": 4864 << 20}
+    large = {"profile": "3g.20gb", "profile_id": 9, "gpu_instance": 1, "start": 0, "size": 4, "memory": 20096 << 20}
+    instances = [{"uuid": "MIG-1", **small}, {"uuid": "MIG-2", **large}]
     machine = host(ampere, mig={"mig": 1, "mig_pending": 1, "mig_instances": instances})
     new = devices(publish(machine, "gpu.nvidia.com", "a100", "25.12"))
     assert set(new) == {"gpu-0-mig-1g5gb-19-6", "gpu-0-mig-3g20gb-9-0", *(f"gpu-{index}" for index in range(1, 8))}
@@ -254,7 +261,7 @@ def test_without_nvml_nothing_is_made_up(host):
 
 def test_unknown_names_are_refused_with_what_is_known(host):
     machine = host(builder.small_vm)
-    with pytest.raises(DractlError, match="unknown driver 'gpu.nvidia.org'") as error:
+    with pytest.raises(DractlError, match=r"unknown driver 'gpu\.nvidia\.org'") as error:
         publish(machine, "gpu.nvidia.org", "n")
     assert "gpu.nvidia.com" in error.value.hint
     with pytest.raises(DractlError, match=r"release 9\.9 is not known"):

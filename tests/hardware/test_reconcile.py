@@ -122,7 +122,8 @@ def test_changed_values_are_told_once_for_all_devices(compared):
     assert found(compared(small_dgx, change)) == [
         (
             "DRA642",
-            "gpu.nvidia.com: driverVersion is published as 570.86.15 for gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6 "
+            "gpu.nvidia.com: driverVersion is published as 570.86.15 for gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, "
+            "gpu-6 "
             "and gpu-7, the host says 580.105.8",
         ),
         ("DRA642", "gpu.nvidia.com: memory is published as 80Gi for gpu-1, the host says 81559Mi"),
@@ -132,7 +133,8 @@ def test_changed_values_are_told_once_for_all_devices(compared):
         ),
         (
             "DRA642",
-            "gpu.nvidia.com: resource.kubernetes.io/pcieRoot is published as pci0000:00 for gpu-5, the host says pci0000:b7",
+            "gpu.nvidia.com: resource.kubernetes.io/pcieRoot is published as pci0000:00 for gpu-5, the host says "
+            "pci0000:b7",
         ),
     ]
 
@@ -149,7 +151,8 @@ def test_a_numa_node_that_nobody_knows(compared):
     assert found(compared(make, change, drivers=("gpu.nvidia.com",))) == [
         (
             "DRA642",
-            "gpu.nvidia.com: resource.kubernetes.io/numaNode is published as 0 for gpu-0, the host says numa_node is -1: "
+            "gpu.nvidia.com: resource.kubernetes.io/numaNode is published as 0 for gpu-0, the host says numa_node is "
+            "-1: "
             "unknown",
         )
     ]
@@ -215,7 +218,8 @@ def test_a_narrow_link_and_vfio(compared):
     (one,) = found(compared(make))
     assert one == (
         "DRA645",
-        "gpu.nvidia.com/testhost/gpu-1 is published without a taint, and GPU1 0000:43:00.0 (NVIDIA H100 80GB HBM3) runs at "
+        "gpu.nvidia.com/testhost/gpu-1 is published without a taint, and GPU1 0000:43:00.0 (NVIDIA H100 80GB HBM3) "
+        "runs at "
         "x8 of x16",
     )
 
@@ -240,16 +244,19 @@ def test_a_gpu_given_to_vfio_after_it_was_published(compared):
     assert codes == [
         (
             "DRA644",
-            "gpu.nvidia.com/testhost/gpu-0 is published for containers, and GPU0 0000:17:00.0 (H100 SXM5 80GB) is bound to "
+            "gpu.nvidia.com/testhost/gpu-0 is published for containers, and GPU0 0000:17:00.0 (H100 SXM5 80GB) is "
+            "bound to "
             "vfio-pci",
         )
     ]
 
 
+SMALL = {"profile": "1g.10gb", "profile_id": 19, "start": 6, "size": 1, "memory": 9984 << 20}
+LARGE = {"profile": "3g.40gb", "profile_id": 9, "start": 0, "size": 4, "memory": 40448 << 20}
 INSTANCES = [
-    {"uuid": "MIG-aaaaaaaa-0000-0000-0000-000000000000", "profile": "1g.10gb", "profile_id": 19, "start": 6, "size": 1, "memory": 9984 << 20},
-    {"uuid": "MIG-bbbbbbbb-0000-0000-0000-000000000000", "profile": "3g.40gb", "profile_id": 9, "start": 0, "size": 4, "memory": 40448 << 20},
-]  # fmt: skip
+    {"uuid": "MIG-aaaaaaaa-0000-0000-0000-000000000000", **SMALL},
+    {"uuid": "MIG-bbbbbbbb-0000-0000-0000-000000000000", **LARGE},
+]
 
 
 def with_mig(instances):
@@ -284,18 +291,21 @@ def test_mig_drift(compared):
     assert found(compared(with_mig(INSTANCES), change, drivers=("gpu.nvidia.com",))) == [
         (
             "DRA643",
-            "gpu.nvidia.com/testhost/gpu-0 is published as a whole GPU, and GPU0 0000:1b:00.0 (NVIDIA H100 80GB HBM3) is in "
+            "gpu.nvidia.com/testhost/gpu-0 is published as a whole GPU, and GPU0 0000:1b:00.0 (NVIDIA H100 80GB HBM3) "
+            "is in "
             "MIG mode with 2 instances",
         ),
         (
             "DRA643",
-            "gpu.nvidia.com/testhost/gpu-0-mig-1g10gb-19-6 (profile 1g.10gb) is published, and the host has no such MIG device "
+            "gpu.nvidia.com/testhost/gpu-0-mig-1g10gb-19-6 (profile 1g.10gb) is published, and the host has no such "
+            "MIG device "
             "any more",
         ),
         ("DRA643", "1 MIG device of GPU0 is not published"),
         (
             "DRA642",
-            "gpu.nvidia.com: uuid is published as MIG-cccccccc-0000-0000-0000-000000000000 for gpu-0-mig-1g10gb-19-6, the host "
+            "gpu.nvidia.com: uuid is published as MIG-cccccccc-0000-0000-0000-000000000000 for gpu-0-mig-1g10gb-19-6, "
+            "the host "
             "says MIG-aaaaaaaa-0000-0000-0000-000000000000",
         ),
     ]
@@ -306,7 +316,8 @@ def test_a_device_plugin_advertises_them_too(compared):
     assert found(compared(small_dgx, node=node)) == [
         (
             "DRA646",
-            "the node's allocatable has nvidia.com/gpu: 8 from a device plugin while gpu.nvidia.com publishes 8 devices of the "
+            "the node's allocatable has nvidia.com/gpu: 8 from a device plugin while gpu.nvidia.com publishes 8 "
+            "devices of the "
             "same hardware",
         )
     ]
@@ -323,11 +334,13 @@ def test_no_driver_publishes(compared):
 
 
 def test_an_unknown_driver_is_not_called_fine(compared):
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
     piece = {
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "x"},
-        "spec": {"driver": "nic.example.org", "nodeName": "testhost", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
-                 "devices": [{"name": "one"}]},
-    }  # fmt: skip
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "x"},
+        "spec": {"driver": "nic.example.org", "nodeName": "testhost", "pool": pool, "devices": [{"name": "one"}]},
+    }
     report = compared(small_dgx, lambda objects: [*objects, piece])
     assert report["comparison"]["drivers"][-1] == {
         "driver": "nic.example.org", "published": 1, "matched": 0, "notCompared": "dractl has no data about this driver"

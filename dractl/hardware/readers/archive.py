@@ -117,7 +117,12 @@ class ArchiveRoot(Root):
                 str(path): Unseen(str(entry["reason"]), Why(entry["why"])) for path, entry in entries.items()
             }
         except (ValueError, AttributeError, KeyError, TypeError) as error:
+            self._unseen = {}
             self.warnings.append(f"{MANIFEST} in the archive can not be read ({error}): gaps may look like absences")
+
+        for path in self._unseen:
+            # they were listed on the machine, so that they must be here
+            self._attach(path)
 
     # --- Root -------------------------------------------------------------------------------------------------------
 

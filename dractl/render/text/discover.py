@@ -88,29 +88,30 @@ def _driver(report: Report) -> str:
 
 def _devices(report: Report, terminal: Terminal, wide: bool) -> str:
     devices = [device for device in report["devices"] if wide or device["kind"] not in _HIDDEN]
-    rows: list[list[str]] = []
-    room = _room(devices) if not wide else 0
+    if not devices:
+        return ""
+    if wide:
+        return table(_HEADERS, _rows(devices, 0), terminal, indent="  ")
+    tight = _rows(devices, 1)
+    widths = [max([len(header), *(cell_width(row[at]) for row in tight)]) for at, header in enumerate(_HEADERS)]
+    room = _WIDTH - 2 - 2 * (len(widths) - 1) - sum(widths) + widths[2]
+    return table(_HEADERS, _rows(devices, max(_WHAT, room)), terminal, indent="  ")
+
+
+def _rows(devices: Sequence[Mapping[str, Any]], room: int) -> list[list[str]]:
+    """A row for each device and its virtual functions; WHAT gets ``room`` columns, 0 cuts nothing."""
     children: dict[str, list[Mapping[str, Any]]] = {}
     for device in devices:
         if device.get("parent"):
             children.setdefault(device["parent"], []).append(device)
+    rows: list[list[str]] = []
     for device in devices:
-        if device.get("parent"):
-            continue
-        rows.append(_row(device, room))
-        rows += _functions(children.pop(device["label"], []), room)
+        if not device.get("parent"):
+            rows.append(_row(device, room))
+            rows += _functions(children.pop(device["label"], []), room)
     for orphans in children.values():
         rows += _functions(orphans, room)
-    if not rows:
-        return ""
-    return table(_HEADERS, rows, terminal, indent="  ")
-
-
-def _room(devices: Sequence[Mapping[str, Any]]) -> int:
-    """Columns for WHAT, so that the table fits into ``_WIDTH``."""
-    bare = [_row(device, 1) for device in devices if not device.get("parent")]
-    widths = [max([len(header), *(cell_width(row[at]) for row in bare)]) for at, header in enumerate(_HEADERS)]
-    return max(_WHAT, _WIDTH - 2 - 2 * (len(widths) - 1) - sum(widths) + widths[2])
+    return rows
 
 
 def _row(device: Mapping[str, Any], room: int) -> list[str]:
