@@ -354,6 +354,9 @@ class Judge:
     def _capacity(self, ask: Ask, device_id: DeviceId, device: Device) -> CapacityShort | None:
         if not self.profile.features.consumable_capacity:
             return None
+        if not device.allow_multiple_allocations and not ask.spec.capacity:
+            # one claim takes all of it
+            return None
         taken = {name: amount.nano for name, amount in self.room.consumed(device_id).items()}
         try:
             return self._capacity_rules.shortage(ask.spec.capacity, device.capacity, taken)

@@ -50,6 +50,16 @@ class Misses:
 
 def misses_of(survey: Survey, index: int, nodes: Iterable[str] | None = None) -> Misses:
     """Take the refused devices of one ask together; ``nodes`` restricts them to what these nodes see."""
+    key = (index, None if nodes is None else frozenset(nodes))
+    if key[1] is not None and len(key[1]) == len(survey.nodes):
+        key = (index, None)
+    known = survey.kept.get(key)
+    if not isinstance(known, Misses):
+        known = survey.kept[key] = _misses(survey, *key)
+    return known
+
+
+def _misses(survey: Survey, index: int, nodes: frozenset[str] | None) -> Misses:
     ask = survey.asks[index]
     allowed = _visible(survey, nodes)
     groups: dict[tuple[object, ...], Miss] = {}

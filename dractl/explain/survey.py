@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dractl.allocator.pools import GatherError, Pool, PoolGatherer, node_matches
 from dractl.allocator.profile import Profile
@@ -94,6 +95,8 @@ class Survey:
         self.seen: dict[DeviceId, Device] = {}
         """Every device that some node can see in a usable pool."""
         self.judgements: list[dict[DeviceId, Judgement]] = [{} for _ in asks]
+        self.kept: dict[tuple[int, frozenset[str] | None], object] = {}
+        """Results that are asked for more than once, by ask and nodes."""
         self.nodes_of_device: dict[DeviceId, list[str]] = {}
         self.nodes: dict[str, NodeFacts] = {node.meta.name: self._survey(node) for node in nodes_of(inventory)}
 
@@ -130,7 +133,7 @@ class Survey:
 
     def funnel(self, index: int) -> list[StageView]:
         """How many devices are left for an ask after each step, over all nodes."""
-        published, lost = self._published()
+        published, lost = self._published
         stages = [StageView("published", published), StageView("pools", len(self.seen), dict(lost))]
         codes = Counter(judgement.code or "" for judgement in self.judgements[index].values())
         left = len(self.seen)
@@ -140,6 +143,7 @@ class Survey:
             stages.append(StageView(stage, left, fallen))
         return stages
 
+    @cached_property
     def _published(self) -> tuple[int, Counter[str]]:
         """Devices in all slices (one that is listed twice counts once), and why nobody can see some of them."""
         names: dict[DeviceId, str] = {}
