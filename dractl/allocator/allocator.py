@@ -10,7 +10,7 @@ from dractl.allocator.capacity import CapacityRules
 from dractl.allocator.counters import Cache
 from dractl.allocator.pools import INVALID, GatherError, Pool, PoolGatherer
 from dractl.allocator.profile import Profile
-from dractl.allocator.quirks import COUNTERS_CACHED
+from dractl.allocator.quirks import COUNTERS_CACHED, INVALID_POOL_ABORTS
 from dractl.allocator.request import AllocationError, ClaimPlan, Planner
 from dractl.allocator.result import allocations
 from dractl.allocator.search import Limits, Search, Solution, Undecided
@@ -206,7 +206,7 @@ class _Run:
             if solution is not None:
                 found = allocations(allocator.profile, self._plans, solution, name)
                 return NodeResult(name, FITS, found, steps=search.steps), solution
-            if any(pool.status == INVALID for pool in pools) and allocator.profile.is_at_least(35):
+            if INVALID_POOL_ABORTS not in allocator.profile.quirks and any(p.status == INVALID for p in pools):
                 raise AllocationError(_INVALID_POOLS, node_only=True)
             return NodeResult(name, DOES_NOT_FIT, steps=search.steps), None
         except AllocationError as error:

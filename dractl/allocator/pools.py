@@ -274,7 +274,9 @@ class PoolGatherer:
     def _fill(self, pool: Pool, relevant: list[ResourceSlice], elsewhere: list[ResourceSlice]) -> None:
         if self._partitionable and not self._counters_by_slice:
             counters = [item for item in relevant if item.shared_counters]
-            pool.slices = [item for item in relevant if not item.shared_counters]
+            # Until 1.34 a slice held counters together with the devices that draw from them.
+            both = self.profile.version < (1, 35, 0)
+            pool.slices = [item for item in relevant if not item.shared_counters or (both and item.devices)]
             if self._counter_slices_everywhere:
                 pool.others = elsewhere
             else:
