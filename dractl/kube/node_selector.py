@@ -36,7 +36,8 @@ def matches(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> boo
         ]
         problems += [p for i, r in enumerate(term.match_fields) if (p := _field_problem(r, f"{path}.matchFields[{i}]"))]
     if problems:
-        raise NodeSelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(dict.fromkeys(problems))}]")
+        text = problems[0] if len(problems) == 1 else f"[{', '.join(dict.fromkeys(problems))}]"
+        raise NodeSelectorError(f"failed to parse node selector {_go_text(selector)}: {text}")
     return any(
         all(_label_holds(r, labels) for r in term.match_expressions)
         and (not name or all(_field_holds(r, name) for r in term.match_fields))
@@ -77,7 +78,7 @@ def _label_problem(requirement: NodeRequirement, path: str) -> str | None:
     match requirement.operator:
         case "In" | "NotIn":
             if not values:
-                return f"{path}.values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
+                return f"{path}.values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
         case "Exists" | "DoesNotExist":
             if values:
                 return f"{path}.values: Invalid value: {shown}: values set must be empty for exists and does not exist"
@@ -104,4 +105,22 @@ def _field_problem(requirement: NodeRequirement, path: str) -> str | None:
 
 
 def _go_list(values: list[str]) -> str:
-    return "[" + ",".join(f'"{value}"' for value in values) + "]"
+    return "[" + ",".join(f'"{value}"' for value in values) + "]" if values else "null"
+
+
+def _go_text(selector: NodeSelector) -> str:
+    """The selector as the generated Go code prints it."""
+
+    def requirements(items: list[NodeRequirement]) -> str:
+        inner = "".join(
+            f"NodeSelectorRequirement{{Key:{r.key},Operator:{r.operator},Values:[{' '.join(r.values)}],}},"
+            for r in items
+        )
+        return f"[]NodeSelectorRequirement{{{inner}}}"
+
+    terms = "".join(
+        f"NodeSelectorTerm{{MatchExpressions:{requirements(t.match_expressions)},"
+        f"MatchFields:{requirements(t.match_fields)},}},"
+        for t in selector.terms
+    )
+    return f"&NodeSelector{{NodeSelectorTerms:[]NodeSelectorTerm{{{terms}}},}}"

@@ -27,7 +27,7 @@ import fleets  # noqa: E402
 from kind_allocator import answer, cluster, read  # noqa: E402
 
 from dractl.allocator import Allocator, Features, Profile  # noqa: E402
-from dractl.allocator.pools import PoolGatherer  # noqa: E402
+from dractl.allocator.pools import GatherError, PoolGatherer  # noqa: E402
 from dractl.kube.objects import Node, ResourceClaim  # noqa: E402
 
 Json = dict[str, Any]
@@ -42,12 +42,13 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=3)
     parser.add_argument("--only", type=int)
     parser.add_argument("--record", type=Path)
+    parser.add_argument("--odd", action="store_true", help="with objects that the API server would refuse")
     options = parser.parse_args()
     seeds = [options.only] if options.only is not None else range(options.seed, options.seed + options.count)
     kinds: Counter[str] = Counter()
     differences = 0
     recorded = []
-    for seed, given, expected in ask(options.program, options.release, seeds):
+    for seed, given, expected in ask(options.program, options.release, seeds, options.odd):
         case = {"id": str(seed), "input": given, "expected": expected}
         wrong = mismatch(case, options.release, kinds)
         recorded.append(case)
@@ -66,16 +67,18 @@ def main() -> int:
     return 1 if differences else 0
 
 
-def ask(program: Path, release: str, seeds: Iterable[int]) -> Iterator[tuple[int, Json, Json]]:
+def ask(program: Path, release: str, seeds: Iterable[int], odd: bool) -> Iterator[tuple[int, Json, Json]]:
     """Inputs with the program's answers, in batches."""
     for batch in batched(seeds, 500):
-        inputs = {seed: fleets.fleet(seed, release) for seed in batch}
+        inputs = {seed: fleets.fleet(seed, release, odd) for seed in batch}
         lines = "".join(
             json.dumps({"id": str(seed), "alloc": {**i, "timeoutMs": 60000}}) + "\n" for seed, i in inputs.items()
         )
         done = subprocess.run([program], input=lines, capture_output=True, text=True, check=True)
         for line in done.stdout.splitlines():
             reply = json.loads(line)
+            if "badInput" in reply:
+                continue
             seed = int(reply["id"])
             reply["alloc"].pop("ms", None)
             if "context deadline exceeded" in line:
@@ -141,8 +144,10 @@ def panics(given: Json, profile: Profile, got: Json, text: str) -> bool:
 def answers_by_order(given: Json, profile: Profile) -> Iterator[Any]:
     original = PoolGatherer.gather
     nodes = read(given["nodes"], Node)
-    pools = original(Allocator(profile, *cluster(given)).gatherer, nodes[0])
-    count = len(pools)
+    try:
+        count = len(original(Allocator(profile, *cluster(given)).gatherer, nodes[0]))
+    except GatherError:
+        return
     for order in itertools.permutations(range(count)):
 
         def gather(self: PoolGatherer, node: Node, order: tuple[int, ...] = order) -> list[Any]:

@@ -455,10 +455,88 @@ class Maker:
         }
 
 
-def fleet(seed: int, release: str) -> Json:
+ODD_AMOUNTS = (
+    "0",
+    "-1",
+    "1500m",
+    "1.5Gi",
+    "1e3",
+    "5k",
+    "9223372036854775807",
+    "16Ei",
+    "100E",
+    "0.1",
+    "1n",
+    "+2",
+    "007",
+)
+
+
+def make_odd(made: Json, r: random.Random) -> Json:
+    """Spoil a fleet in a few places, mostly with what the API server would not let in."""
+
+    def amounts(item: Any) -> list[Json]:
+        if isinstance(item, list):
+            return [found for part in item for found in amounts(part)]
+        if not isinstance(item, dict):
+            return []
+        found = [found for part in item.values() for found in amounts(part)]
+        quantities = ("value", "min", "max", "step", "default", "memory", "gpu.example.com/bandwidth")
+        return found + [item] * any(isinstance(item.get(name), str) for name in quantities)
+
+    holders = amounts([made["slices"], made["claims"], made["allocated"]])
+    for holder in r.sample(holders, min(len(holders), r.choice((0, 1, 2, 5)))):
+        names = [n for n, v in holder.items() if isinstance(v, str) and n not in ("name", "key", "effect", "operator")]
+        if names and "key" not in holder:
+            holder[r.choice(names)] = r.choice(ODD_AMOUNTS)
+    requests = [q for c in made["claims"] for q in c["spec"]["devices"]["requests"]]
+    exacts = [e for q in requests for e in ([q["exactly"]] if "exactly" in q else q["firstAvailable"])]
+    for exact in exacts:
+        if r.random() < 0.1:
+            exact.update(
+                r.choice(
+                    (
+                        {"count": 0},
+                        {"allocationMode": ""},
+                        {"allocationMode": "Some"},
+                        {"deviceClassName": ""},
+                        {"selectors": [{}]},
+                        {"selectors": [{"cel": {"expression": "1 +"}}]},
+                        {"count": 2**62},
+                        {"count": 32},
+                        {"tolerations": [{"operator": "Near", "key": "k1"}]},
+                    )
+                )
+            )
+    for claim in made["claims"]:
+        if r.random() < 0.1:
+            claim["spec"]["devices"]["constraints"] = [
+                r.choice(({}, {"matchAttribute": "bare"}, {"matchAttribute": "a/b/c"}))
+            ]
+    for item in made["slices"]:
+        spec = item["spec"]
+        if r.random() < 0.05:
+            spec.update(r.choice(({"nodeName": ""}, {"allNodes": False}, {"perDeviceNodeSelection": False})))
+        if r.random() < 0.01:
+            requirement = r.choice(({"operator": "Near"}, {"operator": "In"}, {"operator": "Gt", "values": ["x"]}))
+            spec.pop("nodeName", None)
+            spec["nodeSelector"] = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", **requirement}]}]}
+        if r.random() < 0.03:
+            spec["nodeSelector"] = {"nodeSelectorTerms": r.choice(([], [{}]))}
+        for device in spec.get("devices", []):
+            if r.random() < 0.05:
+                device.setdefault("attributes", {})["x.io/root"] = r.choice(
+                    ({}, {"strings": []}, {"version": "1"}, {"int": 0})
+                )
+    return made
+
+
+def fleet(seed: int, release: str, odd: bool = False) -> Json:
     """The fleet of a seed, made for a release: with what came in 1.37, or with counters where 1.34 looks for them."""
     old = release < "1.35"
     made = Maker(seed, release >= "1.37", old, release < "1.36").fleet()
+    if odd:
+        made = make_odd(made, random.Random(seed))
     if old:
         # these went by two names then
         made["features"]["deviceBinding"] = made["features"]["deviceStatus"] = made["features"]["bindingConditions"]
