@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dractl.explain.report import ClaimExplanation, PodExplanation
+from dractl.listing.expressions import ExpressionCheck, ExpressionEvaluation, FieldReport
 from dractl.listing.recording import Changes, Recording
 from dractl.render.text.lists import ROW_KINDS
 from dractl.report import API_VERSION, camel
@@ -55,7 +56,13 @@ def reports() -> dict[str, Any]:
     """Kind -> the dataclass of the report, or for a list (a kind that ends with ``List``) of its rows."""
     lists = {f"{kind}List": row for kind, row in ROW_KINDS.items()}
     recordings = {"Recording": Recording, "RecordingChanges": Changes}
-    return {**lists, **recordings, "ClaimExplanation": ClaimExplanation, "PodExplanation": PodExplanation}
+    expressions = {
+        "ExpressionCheck": ExpressionCheck,
+        "ExpressionEvaluation": ExpressionEvaluation,
+        "FieldReport": FieldReport,
+    }
+    explanations = {"ClaimExplanation": ClaimExplanation, "PodExplanation": PodExplanation}
+    return {**lists, **recordings, **expressions, **explanations}
 
 
 def schema_of(kind: str, source: Any) -> dict[str, Any]:

@@ -288,7 +288,19 @@ def _source(expression: str, part: Sequence[Token]) -> str:
             depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
             if text == "," and depth == 0:
                 start = index + 1
+    while end - start > 2 and part[start].text == "(" and _closer(part, start) == end - 1:
+        start, end = start + 1, end - 1
     if start >= end:
         return expression.strip()
     last = part[end - 1]
     return expression[part[start].start : last.start + len(last.text)]
+
+
+def _closer(part: Sequence[Token], start: int) -> int:
+    """The index of the bracket that closes the one at ``start``; -1 if there is none."""
+    depth = 0
+    for index in range(start, len(part)):
+        depth += (part[index].text in ("(", "[", "{")) - (part[index].text in (")", "]", "}"))
+        if depth == 0:
+            return index
+    return -1

@@ -16,7 +16,7 @@ from dractl.cel.checked import Checked
 from dractl.cel.cost_static import estimate
 from dractl.cel.device import GOOD_VERSIONS, SCALARS, DeviceScope, unusable
 from dractl.cel.environment import Environment
-from dractl.cel.errors import CelError
+from dractl.cel.errors import CelError, Issue
 from dractl.cel.evaluator import Program
 from dractl.cel.folds import Closure, Order, Run
 from dractl.cel.frontend import compile as compile_checked
@@ -102,6 +102,7 @@ class Selector:
         "error",
         "error_type",
         "expression",
+        "faults",
         "lists",
         "max_cost",
         "output_type",
@@ -117,6 +118,8 @@ class Selector:
         self.output_type = ""
         self.max_cost = MAX_UINT64
         self.reads: frozenset[Read] | None = None
+        self.faults: list[Issue] = []
+        """The single faults of an expression that does not compile, where they have a place."""
         self.checked: Checked | None = None
         self.program: Program | None = None
         # since 1.37 lists are accepted whether the gate is on or not
@@ -132,7 +135,8 @@ class Selector:
         try:
             checked = compile_checked(self.expression, self.environment)
         except CelError as error:
-            self.error, self.error_type = str(error), INVALID
+            self.error, self.error_type = str(error), INTERNAL if error.internal else INVALID
+            self.faults = error.issues
             return
         self.checked = checked
         self.output_type = str(checked.output_type)

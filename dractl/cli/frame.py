@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "dractl.cli.explain", "Why a claim or pod is pending, device by device; what a DRA code means."),
     ("diagnose", "dractl.cli.diagnose", "What is wrong in this cluster, the worst first."),
+    ("simulate", "dractl.cli.simulate", "What if: manifests placed, nodes drained, devices tainted; how many more fit."),
     ("convert", "dractl.cli.convert", "Bring old manifests and device plugin workloads to the API of today."),
     ("get", "dractl.cli.get", "List devices, pools, claims, classes, nodes and more."),
     ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
@@ -153,7 +154,7 @@ def _without_access(arguments: Sequence[str]) -> Sequence[str]:
             groups.append(value)
         else:
             timeout = value
-    if user or groups or timeout:
+    if user or groups or timeout or "dractl.cli.source" in sys.modules:
         from dractl.cli import source
 
         if groups and not user:
