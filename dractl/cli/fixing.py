@@ -142,16 +142,23 @@ def _fixable(document: Document, choice: Choice) -> list[Fault]:
         if fault.evidence.get("instead"):
             out += fixes.upgrade_faults(document.value, fault)
         elif fault.evidence.get("fix") and (fault.severity or fault.rule.severity) is Severity.ERROR:
+            if fault.evidence["fix"] == "quote":
+                written = document.written((*document.prefix, *fault.path))
+                if written is None:
+                    continue
+                fault.evidence["to"] = written
             out.append(fault)
-    return out
+    # with another apiVersion other fields may be right
+    upgrades = [fault for fault in out if fault.path == ("apiVersion",)]
+    return out if not upgrades else [fault for fault in out if not fault.message or fault in upgrades]
 
 
 def _groups(faults: list[Fault]) -> Iterator[list[Fault]]:
-    """Fields that go below one ``exactly`` are one step."""
+    """Fields that go below one new level are one step."""
     together: dict[Path, list[Fault]] = {}
     for fault in faults:
-        if fault.evidence.get("fix") == "exactly":
-            together.setdefault(fault.path[:-1], []).append(fault)
+        if fault.evidence.get("fix") == "below":
+            together.setdefault((*fault.path[:-1], str(fault.evidence["below"])), []).append(fault)
         else:
             yield [fault]
     yield from together.values()
@@ -168,8 +175,11 @@ def _edit(text: str, document: Document, group: list[Fault]) -> str | None:
         return edit.replace_scalar(text, root, path, value)
     if kind == "rename":
         return edit.rename_key(text, root, path, str(fault.evidence["to"]))
-    if kind == "exactly":
-        return edit.wrap_keys(text, root, path[:-1], [str(one.path[-1]) for one in group], "exactly")
+    if kind == "nest":
+        return edit.nest_scalar(text, root, path, str(fault.evidence["key"]))
+    if kind == "below":
+        names = [str(one.path[-1]) for one in group]
+        return edit.wrap_keys(text, root, path[:-1], names, str(fault.evidence["below"]))
     if kind == "indent":
         return edit.shift_below(text, root, path, str(fault.evidence["below"]))
     if kind in fixes.UNWRAPPED:
@@ -198,7 +208,8 @@ def _as_wanted(changed: str, document: Document, group: list[Fault]) -> bool:
 def _describe(document: Document, group: list[Fault]) -> str:
     fault = group[0]
     what = {
-        "exactly": "fields moved under exactly",
+        "below": f"fields moved under {fault.evidence.get('below')}",
+        "nest": f"{fault.path[-1]} is now {{{fault.evidence.get('key')}: ...}}",
         "flat": "fields of exactly moved up",
         "basic": "fields of basic moved up",
         "source": "source taken away",
@@ -215,7 +226,7 @@ def _describe(document: Document, group: list[Fault]) -> str:
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-def _fix_json(text: str, name: str, choice: Choice, done: list[str]) -> str:
+def _fix_json(text: str, name: str, choice: Choice, done: list[str], rounds: int = _ROUNDS) -> str:
     """JSON has no comments: the values that change are written anew, with the indentation of the file."""
     try:
         trees = list(jsontext.read_values(text))
@@ -226,18 +237,18 @@ def _fix_json(text: str, name: str, choice: Choice, done: list[str]) -> str:
     for document in read_text(text, "x.json"):
         if isinstance(document, Problem) or not isinstance(document.value, dict):
             continue
-        faults = _fixable(document, choice)
-        fixed = fixes.fix(document.value, faults)
+        fixed = fixes.fix(document.value, _fixable(document, choice))
         if fixed.applied:
             changed = True
             done += [_describe(document, [fault]) for fault in fixed.applied]
             _put(values, document.index - 1, document.prefix, fixed.value)
-    if not changed:
+    if not changed or rounds == 0:
         return text
     indent = re.search(r"\n([ \t]+)", text)
     step: Any = indent.group(1) if indent else None
     shown = [json.dumps(value, indent=step, ensure_ascii=False) for value in values]
-    return "\n".join(shown) + ("\n" if text.endswith("\n") else "")
+    again = "\n".join(shown) + ("\n" if text.endswith("\n") else "")
+    return _fix_json(again, name, choice, done, rounds - 1)
 
 
 def _put(values: list[Any], index: int, prefix: Path, value: Json) -> None:

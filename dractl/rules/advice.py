@@ -202,6 +202,17 @@ OTHER_DRIVER = Rule(
     fix="Use the class of that driver, or correct the selector.",
 )
 
+BAD_CONSTANT = Rule(
+    "DRA126",
+    "bad-constant",
+    "A text in quantity() or semver() that is none",
+    _WARNING,
+    cause="The expression compiles, as texts are only looked at when it runs, and then fails on every device; the "
+    "scheduler gives up on the pod.",
+    fix="Write a quantity (`40Gi`, not `40GB`) or three numbers for a version (`1.2.0`, not `1.2` or `v1.2.0`).",
+    example='device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("40GB"))',
+)
+
 # --- configuration --------------------------------------------------------------------------------------------------
 
 CONFIG_DRIVER = Rule(
@@ -542,6 +553,7 @@ RULES: tuple[Rule, ...] = (
     LABEL_SPELLING,
     ATTRIBUTE_OR_CAPACITY,
     OTHER_DRIVER,
+    BAD_CONSTANT,
     CONFIG_DRIVER,
     DRIVER_GATE,
     CONFIG_CONTENT,

@@ -39,6 +39,20 @@ def scalar_text(value: Any, style: str | None = None) -> str:
     return value
 
 
+def nest_scalar(text: str, root: Any, path: Path, key: str) -> str | None:
+    """Put a value into a mapping of its own: ``80Gi`` becomes ``{value: 80Gi}``."""
+    _, node, found = find_node(root, path)
+    if found != len(path) or node.id != "scalar" or node.style in ("|", ">"):
+        return None
+    start, end = node.start_mark.index, node.end_mark.index
+    written = text[start:end]
+    if "\n" in written:
+        return None
+    if not node.style and not re.fullmatch(r"[-A-Za-z0-9_./+]+", written):
+        written = json.dumps(node.value, ensure_ascii=False)
+    return f"{text[:start]}{{{key}: {written}}}{text[end:]}"
+
+
 def rename_key(text: str, root: Any, path: Path, name: str) -> str | None:
     """Give a key another name."""
     key, _, found = find_node(root, path)

@@ -140,6 +140,12 @@ class Document:
         place.key_line = key_line
         return place
 
+    def written(self, full: Path) -> str | None:
+        """An unquoted scalar as it is written (``y`` for true), by its path from the root; None for other values."""
+        _, node, found = yamltext.find_node(self._root(), full)
+        plain = found == len(full) and node.id == "scalar" and node.tag == "p" and not self.text.is_json
+        return str(node.value) if plain else None
+
     def _at(self, line: int, index: int, length: int) -> Place:
         text = self.text.text
         start = text.rfind("\n", 0, index) + 1

@@ -11,6 +11,7 @@ from typing import Any
 from dractl.cel.environment import Environment
 from dractl.kube import drivers
 from dractl.kube.quantity import Quantity, QuantityError
+from dractl.kube.semver import Semver
 from dractl.rules import advice as rules
 from dractl.validation.model import (
     ClaimView,
@@ -76,6 +77,7 @@ def _claim(claim: ClaimView, environment: Environment) -> Iterator[Fault]:
         yield from _request(request, environment)
     for path, entry in claim.config():
         yield from config_faults(path, entry)
+        yield from _config_kind(path, entry, claim)
 
 
 def _too_many(claim: ClaimView) -> Iterator[Fault]:
@@ -172,10 +174,32 @@ def _selector(path: Path, view: SelectorView) -> Iterator[Fault]:
         yield from _read_fault(path, read)
     for comparison in view.comparisons:
         yield from _comparison_fault(path, comparison)
+    for function, value, offset in view.constants:
+        if not _is_constant(function, value):
+            what = "quantity" if function == "quantity" else "semantic version (three numbers)"
+            message = f'"{value}" is no {what}: the expression compiles and fails on every device'
+            yield Fault(rules.BAD_CONSTANT, message, path, offset=offset)
+
+
+def _is_constant(function: str, value: str) -> bool:
+    try:
+        if function == "quantity":
+            Quantity.parse(value)
+        else:
+            Semver.parse(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_fault(path: Path, read: Read) -> Iterator[Fault]:
     """A name that a known driver does not publish."""
+    if "/" in read.domain:
+        domain, _, name = read.domain.rpartition("/")
+        message = f"no device has the domain {read.domain}: the domain ends before the first slash"
+        hint = f'write device.attributes["{domain}"].{name}'
+        yield Fault(rules.UNPUBLISHED, message, path, offset=read.offset, hint=hint)
+        return
     driver = drivers.DRIVERS.get(read.domain)
     if driver is None or read.asked:
         return
@@ -299,6 +323,30 @@ def config_faults(path: Path, entry: Mapping[str, Any]) -> Iterator[Fault]:
         message = f"{kind} works only if the driver runs with its feature gate {known[0].gate}, off by default"
         yield Fault(rules.DRIVER_GATE, message, (*base, "kind"), evidence={"gate": known[0].gate})
     yield from _sharing(parameters, base, driver.name)
+
+
+_CONFIG_OF_TYPE = {"gpu": "GpuConfig", "mig": "MigDeviceConfig", "vfio": "VfioDeviceConfig"}
+"""The NVIDIA driver's configuration for each type of device."""
+
+
+def _config_kind(path: Path, entry: Mapping[str, Any], claim: ClaimView) -> Iterator[Fault]:
+    """A configuration whose kind is for another type of device than the classes of its requests select."""
+    if at(entry, "opaque", "driver") != "gpu.nvidia.com":
+        return
+    kind = text(at(entry, "opaque", "parameters", "kind"))
+    if kind not in _CONFIG_OF_TYPE.values():
+        return
+    for view in claim.chosen(entry.get("requests")):
+        driver, device_type = drivers.CLASSES.get(view.device_class, ("", ""))
+        wanted = _CONFIG_OF_TYPE.get(device_type)
+        if driver == "gpu.nvidia.com" and wanted and wanted != kind:
+            message = (
+                f"{kind} is not for devices of class {view.device_class} (type {device_type}): the driver refuses it "
+                "when "
+                f"the device is prepared"
+            )
+            yield Fault(rules.CONFIG_CONTENT, message, (*path, "opaque", "parameters", "kind"), hint=f"use {wanted}")
+            return
 
 
 def _fields(value: Mapping[str, Any], spec: Mapping[str, Any], path: Path, driver: str) -> Iterator[Fault]:

@@ -28,6 +28,11 @@ def compile_faults(expression: str, message: str, path: Path, environment: Envir
     """The faults in the API server's answer to an expression that does not compile, one for each error."""
     found = list(_ERROR.finditer(message))
     if not found:
+        kind = re.search(r"must evaluate to bool or the unknown type, not (.*)", message)
+        if kind:
+            sentence = f"a selector has to give true or false, this one gives {kind[1]}"
+            hint = "compare its result, for example >= 0" if ".compareTo(" in expression else ""
+            return [Fault(rules.CEL_COMPILE, sentence, path, hint=hint, server=message)]
         text = message.partition("compilation failed: ")[2] or message
         return [Fault(rules.CEL_COMPILE, f"the expression does not compile: {first_line(text)}", path, server=message)]
     tree = _parse(expression, environment)
@@ -78,9 +83,7 @@ def _explain(text: str, expression: str, tree: Ast | None, offset: int) -> tuple
     if match:
         return _undeclared(match[1], text)
     if text.startswith("Syntax error"):
-        return f"the expression is not valid CEL: {text}", ""
-    if "must evaluate to bool" in text or "must return bool" in text:
-        return f"a selector has to give true or false: {text}", ""
+        return f"the expression is not valid CEL: {text}", _syntax_hint(text)
     return f"the expression does not compile: {text}", ""
 
 
@@ -93,6 +96,9 @@ def _no_overload(function: str, applied: str, expression: str, tree: Ast | None,
         if "Quantity" in applied and "quantity" not in expression[offset : offset + 12]:
             sentence += "; a capacity is a Quantity"
             return sentence, _quantity_proposal(sign, node)
+        proposal = _member_proposal(node)
+        if proposal:
+            return sentence + f"; {proposal[0]}", proposal[1]
         if "Semver" in applied:
             return sentence + "; versions are compared with methods", 'isGreaterThan(semver("1.2.3")), isLessThan(...)'
         return sentence, "compare values of one type"
@@ -103,6 +109,43 @@ def _no_overload(function: str, applied: str, expression: str, tree: Ast | None,
         value = f'quantity("{given}")' if isinstance(given, str | int) else 'quantity("40Gi")'
         return wants, f"write .{function}({value})"
     return f"{function} has no form for {shown}", ""
+
+
+def _syntax_hint(text: str) -> str:
+    """What was meant by some usual slips."""
+    if "token recognition error at: '= " in text or "token recognition error at: '='" in text:
+        return "== compares, = means nothing in CEL"
+    match = re.search(r"(?:mismatched|extraneous) input '(\w+)'", text)
+    return f"write {_CONFUSED[match[1]]}" if match and match[1] in _CONFUSED else ""
+
+
+def _member_proposal(node: Call | None) -> tuple[str, str] | None:
+    """Comparisons of an attribute with a quantity, or of a whole domain with a value."""
+    if node is None or len(node.args) != 2:
+        return None
+    sign = _COMPARISONS[node.function]
+    for side, other in (node.args, tuple(reversed(node.args))):
+        place = side.operand if isinstance(side, Select) else side
+        if not (isinstance(place, Call) and place.function == "_[_]" and isinstance(place.args[1], Literal)):
+            continue
+        base, key = source_text(place.args[0]), place.args[1].value
+        if not isinstance(key, str):
+            continue
+        if side is place and base == "device.attributes" and "/" in key:
+            domain, _, name = key.rpartition("/")
+            return "the domain and the name are two steps", f'write device.attributes["{domain}"].{name}'
+        quantity = isinstance(other, Call) and other.function == "quantity"
+        if quantity and isinstance(side, Select) and base == "device.attributes":
+            text = _quantity_text(other)
+            read = f'device.capacity["{key}"].{side.field}'
+            return "quantities are capacities, not attributes", f"write {read}.compareTo({text}) {sign} 0"
+    return None
+
+
+def _quantity_text(node: Node) -> str:
+    if isinstance(node, Call) and node.args and isinstance(node.args[0], Literal):
+        return f'quantity("{node.args[0].value!s}")'
+    return 'quantity("40Gi")'
 
 
 def _types(applied: str) -> str:

@@ -123,6 +123,9 @@ def unknown_field(value: Json, path: Path, release: Release) -> Fault:
         deeper = _indent_fix(value, parent, name, places)
         hint = f"it belongs to {where}"
         evidence: dict[str, Any] = {"belongs": where}
+        missing = _missing_level(value, parent, places)
+        if missing:
+            evidence = {"fix": "below", "below": missing, "belongs": where}
         if deeper:
             sentence = f"{name} is indented too little: it is read as a field of {holder}, next to {deeper}"
             hint = f"indent it by two more, so that it stands below {deeper}:"
@@ -151,10 +154,10 @@ def _special(value: Json, path: Path, api_version: str, kind: str) -> tuple[str,
     in_request = len(path) > 3 and path[-3] == "requests" and isinstance(path[-2], int)
     if in_request and name in _EXACTLY and version in ("v1", "v1beta2"):
         sentence = f"{name} is no field of a {version} request: since v1beta2 it stands under `exactly:`"
-        return sentence, f"move it below `exactly:`; {_convert()}", {"fix": "exactly"}
+        return sentence, f"move it below `exactly:`; {_convert()}", {"fix": "below", "below": "exactly"}
     if in_request and name == "exactly" and version in ("v1beta1", "v1alpha3"):
         sentence = f"exactly is no field of a {version} request: up to v1beta1 its fields stand directly in the request"
-        return sentence, "move its fields up, or use apiVersion resource.k8s.io/v1", {"fix": "flat"}
+        return sentence, "use apiVersion resource.k8s.io/v1, or move its fields up", {"fix": "flat"}
     if name == "basic" and len(path) > 2 and path[-3] == "devices" and version in ("v1", "v1beta2"):
         sentence = "basic is gone since v1beta2: its fields stand directly in the device"
         return sentence, f"move them up; {_convert()}", {"fix": "basic"}
@@ -219,6 +222,18 @@ def _indent_fix(value: Json, parent: Path, name: str, places: list[tuple[str, ..
     return ""
 
 
+def _missing_level(value: Json, parent: Path, places: list[tuple[str, ...]]) -> str:
+    """The level between that was left out, if the field has exactly one place one level below."""
+    holder = mapping(at(value, *parent))
+    here = tuple(step for step in parent if isinstance(step, str))
+    levels = []
+    for place in places:
+        names = tuple(step.removesuffix("[]") for step in place)
+        if len(names) == len(here) + 2 and names[: len(here)] == here and not place[-2].endswith("[]"):
+            levels.append(names[-2])
+    return levels[0] if len(levels) == 1 and levels[0] not in holder else ""
+
+
 def wrong_type(value: Json, path: Path, problem: str, release: Release) -> Fault:
     """The fault of a value of the wrong type."""
     name = str(path[-1]) if path else "the object"
@@ -232,15 +247,40 @@ def wrong_type(value: Json, path: Path, problem: str, release: Release) -> Fault
     words = _wanted(wanted)
     sentence = f"{name} has to be {words}, not {_given(found)}" if words else f"{name} has the wrong type: {problem}"
     hint = ""
-    if words == "a text" and isinstance(found, bool | int | float):
-        hint = f"quote it: {name}: {str(found).lower() if isinstance(found, bool) else found!r} in quotes"
+    evidence = _type_fix(words, found)
+    inner = _inner_key(_bare(wanted), found)
+    if inner:
+        hint = f"write {name}: {{{inner}: {json_short(found)}}}"
+        evidence = {"fix": "nest", "key": inner}
+    elif words == "a text" and isinstance(found, bool):
+        hint = "put it in quotes: y, n, yes, no, on and off are booleans to kubectl"
+    elif words == "a text" and isinstance(found, int | float):
+        hint = "put it in quotes"
     elif words == "a whole number" and isinstance(found, str) and found.strip().lstrip("-").isdigit():
         hint = f"write {name}: {found.strip()} without quotes"
     elif words == "true or false" and isinstance(found, str) and found.lower() in ("true", "false", "yes", "no"):
         hint = f"write {name}: {'true' if found.lower() in ('true', 'yes') else 'false'} without quotes"
     elif words == "a list" and found is not None:
         hint = "write it as a list entry, with a dash"
-    return Fault(rules.WRONG_TYPE, sentence, path, hint=hint, server=problem, evidence=_type_fix(words, found))
+    return Fault(rules.WRONG_TYPE, sentence, path, hint=hint, server=problem, evidence=evidence)
+
+
+def json_short(value: Any) -> str:
+    """A scalar in short."""
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _inner_key(wanted: Type | None, found: Any) -> str:
+    """The field that a plain value was meant for: a typed attribute, an amount, an expression."""
+    if not isinstance(wanted, StructType) or isinstance(found, dict | list) or found is None:
+        return ""
+    if "expression" in wanted.fields and isinstance(found, str):
+        return "expression"
+    if "string" in wanted.fields and "version" in wanted.fields:
+        return "bool" if isinstance(found, bool) else "int" if isinstance(found, int) else "string"
+    value = wanted.fields.get("value")
+    return "value" if value is not None and _bare(value.type).__class__.__name__ == "QuantityType" else ""
 
 
 def _type_fix(words: str, found: Any) -> dict[str, Any]:

@@ -49,10 +49,13 @@ def _apply(out: Fixed, fault: Fault, kind: str) -> bool:
         return _set(holder, key, fault.evidence.get("to", str(at(out.value, *path))))
     if not isinstance(holder, dict) or not isinstance(key, str) or key not in holder:
         return False
-    if kind == "exactly":
-        return _below(out, holder, path, "exactly")
-    if kind == "indent":
+    if kind in ("below", "indent"):
         return _below(out, holder, path, str(fault.evidence["below"]))
+    if kind == "nest":
+        inner_key = str(fault.evidence["key"])
+        holder[key] = {inner_key: holder[key]}
+        out.moves.append(((*path, inner_key), path))
+        return True
     if kind == "rename":
         new = str(fault.evidence["to"])
         if new in holder:
@@ -127,7 +130,12 @@ def upgrade_faults(value: Json, fault: Fault) -> list[Fault]:
     for index, request in enumerate(at(value, *spec, "devices", "requests") or []):
         if isinstance(request, dict) and "firstAvailable" not in request:
             steps += [
-                Fault(fault.rule, "", (*spec, "devices", "requests", index, key), evidence={"fix": "exactly"})
+                Fault(
+                    fault.rule,
+                    "",
+                    (*spec, "devices", "requests", index, key),
+                    evidence={"fix": "below", "below": "exactly"},
+                )
                 for key in request
                 if key != "name"
             ]

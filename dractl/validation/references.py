@@ -226,6 +226,8 @@ def _read(one: Facts, use: ClassUse, index: _Index, found: frozenset[str] | None
 
 def _constraint(one: Facts, use: ClassUse, drivers: list[frozenset[str] | None], index: _Index) -> Iterator[Raised]:
     domain, _, name = use.name.rpartition("/")
+    if not domain:
+        return
     kinds: dict[str, frozenset[str]] = {}
     for class_name, found in zip(use.classes, drivers, strict=True):
         if found is None or len(found) != 1:

@@ -49,6 +49,8 @@ class SelectorView:
     """Whether devices of other drivers give false and no error."""
     reads: list[Read] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
+    constants: list[tuple[str, str, int]] = field(default_factory=list)
+    """Texts given to quantity() and semver(): function, text, place."""
 
 
 @lru_cache(maxsize=4096)
@@ -74,6 +76,9 @@ def _view(tree: Ast) -> SelectorView:
             kind, domain, name = found
             view.reads.append(Read(kind, domain, name, _start(node), (kind, domain, name) in asked))
         if isinstance(node, Call):
+            made = _constant(node)
+            if made is not None and isinstance(made[0], str):
+                view.constants.append((made[1], made[0], node.args[0].pos))
             comparison = _comparison(node, asked)
             if comparison is not None:
                 view.comparisons.append(comparison)

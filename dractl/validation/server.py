@@ -134,14 +134,14 @@ def _decoding_faults(
         first = next((fault for fault in faults if fault.path in removed), None)
         if first is not None:
             first.evidence.setdefault("note", "the API server stops here and says nothing of the other faults")
-    faults += _behind_fixes(current, faults, settings, old)
+    faults += [fault for fault in _behind_fixes(current, faults, settings, old) if not _follows(fault.path, removed)]
     message = verdict.message or "the server refuses the object"
     return faults or [Fault(rules.BAD_REQUEST, message, server=message)]
 
 
 def _behind_fixes(value: Json, faults: list[Fault], settings: Settings, old: Json | None) -> list[Fault]:
     """What is still wrong when the certain fixes are made: faults that the server shows only then."""
-    fixed = fix(value, [fault for fault in faults if fault.evidence.get("fix") not in (None, "value", "quote")])
+    fixed = fix(value, [fault for fault in faults if fault.evidence.get("fix") not in (None, "value", "quote", "nest")])
     if not fixed.applied:
         return []
     again = judge(fixed.value, settings, old)
@@ -175,6 +175,12 @@ def _decoding_fault(value: Json, problem: DecodeProblem, settings: Settings) -> 
 
 def _quantity_fault(value: Json, problem: DecodeProblem) -> Fault:
     found = at(value, *problem.path)
+    if isinstance(found, list | dict):
+        what = "a list" if isinstance(found, list) else "a mapping"
+        name = problem.path[-1]
+        sentence = f"{name} has to be a quantity, not {what}"
+        hint = "claims stand beside limits, in resources.claims" if name == "claims" else ""
+        return Fault(rules.WRONG_TYPE, sentence, problem.path, key=True, hint=hint, server=problem.text)
     shown = str(found)
     joined = "".join(shown.split())
     sentence = f"'{shown}' is not a quantity"

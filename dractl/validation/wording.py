@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dractl.kube.drivers import STANDARD
 from dractl.rules import manifests as rules
 from dractl.rules.finding import Rule
 from dractl.validation.errors import Cause
-from dractl.validation.model import Fault, Json, Path, at, dotted, listing, mapping, text
+from dractl.validation.model import Fault, Json, Path, at, claim_view, dotted, listing, mapping, text
 from dractl.validation.versions import closest
 
 _KINDS = {
@@ -37,6 +38,7 @@ _NAME_TEXTS = (
     "must be no more than 253 characters",
     "qualified name",
 )
+_STANDARD_NAMES = ("pcieRoot", "pciBusID", "numaNode")
 _ATTRIBUTE_KINDS = "bool, int, string, version (or a list)"
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -117,10 +119,21 @@ def _sentence(rule: Rule, cause: Cause, value: Json) -> tuple[str, str]:
         return _bad_name(name, bad, detail, at(value, *cause.path))
     if rule is rules.ONE_OF:
         return f"{name}: {detail}", ""
+    if rule is rules.NOT_FOUND and "must be the name of a request" in detail:
+        return _no_request(bad, value)
     if rule is rules.NOT_FOUND:
         return f"{bad} is not there: {detail}" if detail else f"{name} {bad} is not there", ""
     shown = f" (it is {bad})" if bad and bad != '""' and len(bad) <= 60 else ""
     return f"{name}: {detail or cause.message}{shown}", ""
+
+
+def _no_request(bad: str, value: Json) -> tuple[str, str]:
+    """A constraint or config for a request that the claim does not have."""
+    view = claim_view(value)
+    names = sorted(view.names) if view is not None else []
+    close = closest(bad.strip('"'), names)
+    sentence = f"the claim has no request {bad}" + (f"; did you mean {close}?" if close else "")
+    return sentence, f"it has {', '.join(names)}" if names else "it has no requests"
 
 
 def _list_of(path: Path) -> Path:
@@ -151,6 +164,11 @@ def _too_long(cause: Cause, value: Json, detail: str) -> tuple[str, str]:
 
 def _bad_name(name: str, bad: str, detail: str, found: Any) -> tuple[str, str]:
     rule = detail.partition(" (e.g.")[0]
+    if "separated by a slash" in detail and isinstance(found, str):
+        example = (
+            f"{STANDARD}/{found}" if found in _STANDARD_NAMES else f"DRIVER/{found}, such as gpu.example.com/{found}"
+        )
+        return f"{name} {bad} lacks the domain: an attribute is named DOMAIN/NAME here", f"write {example}"
     sentence = f"{name} {bad}: {rule}" if bad else f"{name}: {rule}"
     if isinstance(found, str) and "{{" in found:
         return sentence, "this looks like a template that was not rendered: helm template CHART | dractl validate -"
@@ -178,6 +196,12 @@ def _known_rule(rule: Rule, cause: Cause, value: Json, bad: str) -> tuple[str, s
         space = text(at(value, "metadata", "namespace")) or "default"
         sentence = f"adminAccess is refused: namespace {space} lacks the label resource.kubernetes.io/admin-access=true"
         return sentence, f'kubectl label namespace {space} resource.kubernetes.io/admin-access="true"'
+    if "must be a valid extended resource name" in cause.message:
+        sentence = f"{_name(cause.path)} {bad} is no extended resource name"
+        return (
+            sentence,
+            "write DOMAIN/NAME such as example.com/gpu; not below kubernetes.io, not starting with requests.",
+        )
     if rule is rules.IMMUTABLE:
         return f"{_name(cause.path)} cannot be changed once the object exists", "delete the object and make it anew"
     return None

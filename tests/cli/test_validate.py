@@ -385,6 +385,49 @@ def test_json_is_fixed_in_its_indentation(dractl: Any, folder: Path) -> None:
     assert request == {"name": "gpu", "exactly": {"deviceClassName": "a", "count": 2}}
 
 
+MORE_FIXES = {
+    "a level left out": (
+        "spec:\n  devices:  # all\n    requests: []\n",
+        "spec:\n  spec:\n    devices:  # all\n      requests: []\n",
+        "ResourceClaimTemplate",
+    ),
+    "an amount": (
+        "spec:\n  driver: d.x\n  nodeName: n1\n  pool: {name: n1, resourceSliceCount: 1}\n"
+        "  devices:\n  - name: a\n    capacity: {m: 80Gi}  # c\n    attributes:\n      model: two words\n",
+        "spec:\n  driver: d.x\n  nodeName: n1\n  pool: {name: n1, resourceSliceCount: 1}\n"
+        "  devices:\n  - name: a\n    capacity: {m: {value: 80Gi}}  # c\n    attributes:\n"
+        '      model: {string: "two words"}\n',
+        "ResourceSlice",
+    ),
+    "a word that is a boolean": (
+        "spec:\n  devices:\n    requests:\n    - name: n  # no\n      exactly: {deviceClassName: 010}\n",
+        'spec:\n  devices:\n    requests:\n    - name: "n"  # no\n      exactly: {deviceClassName: "010"}\n',
+        "ResourceClaim",
+    ),
+    "letters": (
+        "spec:\n  devices:\n    requests:\n    - name: a\n      exactly: {deviceclassname: x, cuont: 2}\n",
+        "spec:\n  devices:\n    requests:\n    - name: a\n      exactly: {deviceClassName: x, count: 2}\n",
+        "ResourceClaim",
+    ),
+    "a beta slice": (
+        "spec:\n  driver: d.x\n  nodeName: n1\n  pool: {name: n1, resourceSliceCount: 1}\n"
+        "  devices:\n  - name: a\n    basic:\n      # what it is\n      attributes: {x: {int: 1}}\n",
+        "spec:\n  driver: d.x\n  nodeName: n1\n  pool: {name: n1, resourceSliceCount: 1}\n"
+        "  devices:\n  - name: a\n    # what it is\n    attributes: {x: {int: 1}}\n",
+        "ResourceSlice/v1beta1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "kind"), MORE_FIXES.values(), ids=MORE_FIXES.keys())
+def test_more_certain_fixes(dractl: Any, folder: Path, before: str, after: str, kind: str) -> None:
+    kind, _, version = kind.partition("/")
+    head = f"# head\napiVersion: resource.k8s.io/VERSION\nkind: {kind}\nmetadata: {{name: x}}\n"
+    (folder / "x.yaml").write_text(head.replace("VERSION", version or "v1") + before)
+    assert dractl("validate", "x.yaml", "--fix").code == 0
+    assert (folder / "x.yaml").read_text() == head.replace("VERSION", "v1") + after
+
+
 def test_what_is_not_certain_is_not_touched(dractl: Any, folder: Path) -> None:
     before = BAD + "---\n" + FLAT + "---\nkind: {{ x }}\n"
     (folder / "x.yaml").write_text(before)

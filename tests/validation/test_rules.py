@@ -247,6 +247,11 @@ CASES: dict[str, Case] = {
         selector('device.driver == "gpu.nvidia.com"', "gpu.nvidia.com"),
         [],
     ),
+    "DRA126": (
+        selector('device.capacity["d.example.com"].m.isGreaterThan(quantity("40GB"))'),
+        selector('device.capacity["d.example.com"].m.isGreaterThan(quantity("40G"))'),
+        [],
+    ),
     "DRA130": (config({"a": 1}, "gpu.amd.com"), config({"a": 1}, "gpu.nvidia.com"), []),
     "DRA131": (
         sharing(strategy="MPS", mpsConfig={"defaultActiveThreadPercentage": 50}),
@@ -448,6 +453,97 @@ def test_a_rule_speaks_when_it_should_and_only_then(codes: Any, code: str) -> No
     bad, good, options = CASES[code]
     assert code in codes(bad, options)
     assert code not in codes(good, options)
+
+
+WORDS = [
+    # what a reader gets to see: (object, code, words of the finding)
+    (
+        selector('device.attributes["resource.kubernetes.io/pcieRoot"] == "x"'),
+        "DRA030",
+        ['["resource.kubernetes.io"].pcieRoot'],
+    ),
+    (selector('device.attributes["a.b/c"].d == "x"'), "DRA111", ["the domain ends before the first slash"]),
+    (selector('device.driver = "x"'), "DRA030", ["== compares"]),
+    (selector('device.driver == "x" and true'), "DRA030", ["write &&"]),
+    (selector('device.driver == "x" && foo'), "DRA030", ["uses foo, which does not exist here"]),
+    (
+        selector('device.attributes["x"].memory >= quantity("1Gi")'),
+        "DRA030",
+        ["quantities are capacities", 'device.capacity["x"].memory.compareTo(quantity("1Gi")) >= 0'],
+    ),
+    (selector('device.capacity["x"].m.compareTo(quantity("1"))'), "DRA030", ["this one gives int", "for example >= 0"]),
+    (
+        claim(constraints=[{"matchAttribute": "pcieRoot"}]),
+        "DRA032",
+        ["lacks the domain", "resource.kubernetes.io/pcieRoot"],
+    ),
+    (
+        claim(constraints=[{"matchAttribute": "a/b", "requests": ["R"]}]),
+        "DRA026",
+        ['no request \\"R\\"', "did you mean r?"],
+    ),
+    (device_class(extendedResourceName="gpu"), "DRA021", ["no extended resource name", "example.com/gpu"]),
+    (resource_slice({"attributes": {"model": "H100"}}), "DRA011", ["write model: {string: H100}"]),
+    (resource_slice({"attributes": {"index": 0}}), "DRA011", ["write index: {int: 0}"]),
+    (resource_slice({"capacity": {"memory": "80Gi"}}), "DRA011", ["write memory: {value: 80Gi}"]),
+    (
+        {**claim(), "spec": {"devices": {"requests": {"name": "r"}}}},
+        "DRA011",
+        ["requests has to be a list", "with a dash"],
+    ),
+    (claim({"deviceClassname": "x"}), "DRA010", ["did you mean deviceClassName?"]),
+    (
+        pod([], []) | {"spec": {"containers": [{"name": "c", "image": "i", "claims": [{"name": "x"}]}]}},
+        "DRA010",
+        ["resources.claims"],
+    ),
+    (
+        claim(
+            {"deviceClassName": "mig.nvidia.com"},
+            config=[
+                {
+                    "opaque": {
+                        "driver": "gpu.nvidia.com",
+                        "parameters": {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig"},
+                    }
+                }
+            ],
+        ),
+        "DRA132",
+        ["GpuConfig is not for devices of class mig.nvidia.com", "use MigDeviceConfig"],
+    ),
+    (
+        claim(
+            requests=[
+                {"name": "r", "exactly": {"deviceClassName": "c"}},
+                {"name": "r", "exactly": {"deviceClassName": "c"}},
+            ]
+        ),
+        "DRA023",
+        ["is there twice in requests"],
+    ),
+    (
+        {**template(), "spec": claim()["spec"]},
+        "DRA010",
+        ["it belongs to spec.spec.devices", "an EMPTY claim is stored"],
+    ),
+    (claim({"allocationMode": "exactcount"}), "DRA022", ["did you mean ExactCount?"]),
+    (
+        claim({"capacity": {"requests": {"dra.net/x": "0"}}}),
+        "DRA114",
+        ["asks for 0 of dra.net/x"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "code", "words"), WORDS)
+def test_findings_say_what_to_write(dractl: Any, body: Any, code: str, words: list[str]) -> None:
+    answer = dractl("validate", "--no-config", "-", "-o", "json", stdin=json.dumps(body))
+    found = [json.dumps(one) for one in json.loads(answer.out)["findings"] if one["code"] == code]
+    assert found
+    plain = " ".join(found).replace('\\\\"', '"').replace('\\"', '"')
+    for word in words:
+        assert word in " ".join(found) or word in plain
 
 
 def test_a_name_is_not_called_missing_without_reason(codes: Any) -> None:
