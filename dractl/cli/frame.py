@@ -21,6 +21,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("diagnose", "dractl.cli.diagnose", "What is wrong in this cluster, the worst first."),
     ("simulate", "dractl.cli.simulate", "What if: manifests placed, nodes drained, devices tainted; how many more fit."),
     ("convert", "dractl.cli.convert", "Bring old manifests and device plugin workloads to the API of today."),
+    ("generate", "dractl.cli.generate", "Make claims, classes, roles and more from what is wanted, tried on a fleet."),
     ("get", "dractl.cli.get", "List devices, pools, claims, classes, nodes and more."),
     ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
     ("cel", "dractl.cli.cel", "Check CEL expressions, try them on devices, list the fields that drivers publish."),

@@ -21,7 +21,7 @@ class Format(StrEnum):
 
 Namespace = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", metavar="NS", help="Namespace to look in ('default' if not given)."),
+    typer.Option("--namespace", "-n", metavar="NS", help="Namespace to look in [that of the context, or 'default']."),
 ]
 AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces.")]
 Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.", show_default=False)]
@@ -44,8 +44,10 @@ Kubernetes = Annotated[
 ]
 
 DEFAULT_NAMESPACE = "default"
+context_namespace: str | None = None
+"""The namespace of the kubeconfig's context, once a command has opened a running cluster."""
 
 
 def namespace_or_default(namespace: str | None) -> str:
     """The namespace of a command that looks at one object."""
-    return namespace or DEFAULT_NAMESPACE
+    return namespace or context_namespace or DEFAULT_NAMESPACE

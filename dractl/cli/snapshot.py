@@ -50,9 +50,8 @@ def _state(
     namespace: str | None, snapshot: str | None, demo: bool, context: str | None, kubeconfig: str | None
 ) -> RawState:
     from dractl.cli.output import Progress
-    from dractl.cli.source import access_of, one_source
+    from dractl.cli.source import connect_to, one_source
     from dractl.sources.cluster import RESOURCES, read_cluster
-    from dractl.sources.connection import connect
     from dractl.sources.snapshot import read_raw
 
     one_source(snapshot, demo, context, kubeconfig)
@@ -60,7 +59,7 @@ def _state(
         return read_raw(snapshot)
     with Progress() as progress:
         kinds = [item.kind for item in RESOURCES]
-        return read_cluster(connect(access_of(context, kubeconfig)), kinds, namespace, progress)
+        return read_cluster(connect_to(context, kubeconfig), kinds, namespace, progress)
 
 
 @app.command()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dractl.cli import options
 from dractl.cli.output import Progress, note
 from dractl.errors import DractlError
 
 if TYPE_CHECKING:
     from dractl.inventory import Inventory, Release
-    from dractl.sources.connection import Access
+    from dractl.sources.connection import Access, Connection
 
 
 def open_inventory(
@@ -19,10 +21,15 @@ def open_inventory(
     context: str | None = None,
     kubeconfig: str | None = None,
     everything: bool = False,
+    namespace: str | None = None,
+    kinds: Collection[str] | None = None,
+    own_events: bool = False,
 ) -> Inventory:
     """The cluster that the options name; remarks about what was passed over go to stderr.
 
-    ``everything`` also reads from a running cluster what only a diagnosis looks at: roles, quotas, DaemonSets.
+    The rest is for a running cluster, of which only what a command needs is read. ``everything``: also what only a
+    diagnosis looks at (roles, quotas). ``kinds``: these kinds only. ``namespace``: where to look for what may not be
+    listed in all namespaces. ``own_events``: only the events of that namespace.
 
     Raises:
         DractlError: for contradicting options and unreadable input.
@@ -30,6 +37,7 @@ def open_inventory(
     from dractl.sources.snapshot import read_demo, read_snapshot
 
     one_source(snapshot, demo, context, kubeconfig)
+    options.context_namespace = None
     if demo:
         return read_demo()
     if snapshot:
@@ -37,7 +45,9 @@ def open_inventory(
         for text in inventory.provenance.notes:
             note(f"note: {text}")
         return inventory
-    return _read_live(context, kubeconfig, everything)
+    connection = connect_to(context, kubeconfig)
+    where = namespace or connection.namespace
+    return _read_live(connection, None if everything else kinds or QUESTION_KINDS, where, own_events)
 
 
 def one_source(snapshot: str | None, demo: bool, context: str | None, kubeconfig: str | None) -> None:
@@ -69,15 +79,31 @@ def access_of(context: str | None, kubeconfig: str | None) -> Access:
     return Access(context, kubeconfig, settings.as_user, settings.as_groups, settings.request_timeout)
 
 
-def _read_live(context: str | None, kubeconfig: str | None, everything: bool) -> Inventory:
-    from dractl.sources.cluster import RESOURCES, read_cluster
+def connect_to(context: str | None, kubeconfig: str | None) -> Connection:
+    """The cluster that the options name; its context's namespace becomes the default of -n."""
     from dractl.sources.connection import connect
-    from dractl.sources.snapshot import inventory_of
 
     connection = connect(access_of(context, kubeconfig))
+    options.context_namespace = connection.namespace
+    return connection
+
+
+QUESTION_KINDS = frozenset(
+    "ResourceSlice DeviceClass ResourceClaim ResourceClaimTemplate DeviceTaintRule Pod Node Namespace Event "
+    "DaemonSet".split()
+)
+"""What a question about claims and devices may need; the rest only concerns a diagnosis."""
+
+
+def _read_live(
+    connection: Connection, kinds: Collection[str] | None, namespace: str, own_events: bool
+) -> Inventory:
+    from dractl.sources.cluster import RESOURCES, read_cluster
+    from dractl.sources.snapshot import inventory_of
+
     with Progress() as progress:
-        kinds = [item.kind for item in RESOURCES] if everything else None
-        state = read_cluster(connection, kinds, progress=progress)
+        wanted = kinds if kinds is not None else [item.kind for item in RESOURCES]
+        state = read_cluster(connection, wanted, namespace, progress, namespace if own_events else None)
     for kind, reason in state.unseen.items():
         note(f"note: {kind}: {reason}")
     return inventory_of(state)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dractl.errors import DractlError, Exit
-from dractl.sources.connection import Access, ApiError, Connection, connect
+from dractl.sources.connection import ApiError, Connection
 
 PAGE = 500
 """Objects in one page, as kubectl asks for."""
@@ -92,9 +92,9 @@ class _Answer:
     unseen: str | None = None
 
 
-def open_cluster(access: Access) -> Connection:
-    """Connect, see ``dractl.sources.connection.connect``."""
-    return connect(access)
+def clock() -> datetime:
+    """The time that is written down as that of the reading, from which ages are counted."""
+    return datetime.now(UTC)
 
 
 def read_cluster(
@@ -102,7 +102,7 @@ def read_cluster(
     kinds: Collection[str] | None = None,
     namespace: str | None = None,
     progress: Progress | None = None,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    events_of: str | None = None,
 ) -> RawState:
     """Read the objects of ``kinds`` (None: all that a question about claims needs, optional ones left out).
 
@@ -111,7 +111,7 @@ def read_cluster(
         kinds: names of kinds in ``RESOURCES``.
         namespace: where to look for what may not be listed in all namespaces; None: the context's namespace.
         progress: told of what has arrived.
-        now: the time that is written down as that of the reading.
+        events_of: the only namespace whose Events are wanted; None: those of all.
 
     Raises:
         DractlError: when the server cannot be reached, or serves no DRA at all, or nothing may be read.
@@ -125,10 +125,13 @@ def read_cluster(
             "DRA needs Kubernetes 1.34, or 1.32 and 1.33 with its feature gate and --runtime-config.",
             Exit.NO_CLUSTER,
         )
-    state = RawState(version=version, taken=now().strftime("%Y-%m-%dT%H:%M:%SZ"), description=connection.host)
+    state = RawState(version=version, taken=clock().strftime("%Y-%m-%dT%H:%M:%SZ"), description=connection.host)
     fallback = namespace or connection.namespace
     with ThreadPoolExecutor(_THREADS) as threads:
-        answers = list(threads.map(lambda item: _read(connection, item, served, fallback, progress), wanted))
+        only = {"Event": events_of} if events_of else {}
+        answers = list(
+            threads.map(lambda item: _read(connection, item, served, fallback, progress, only.get(item.kind)), wanted)
+        )
     for item, answer in zip(wanted, answers, strict=True):
         state.items.extend(answer.items)
         if answer.unseen:
@@ -187,6 +190,7 @@ def _read(
     served: dict[str, str] | None,
     namespace: str,
     progress: Progress | None,
+    only: str | None,
 ) -> _Answer:
     version = item.version or ("v1" if served is None else served.get(item.plural, ""))
     if not version:
@@ -194,17 +198,23 @@ def _read(
         return _Answer([])
     base = f"/apis/{item.group}/{version}" if item.group else f"/api/{version}"
     api_version = f"{item.group}/{version}" if item.group else version
+    inside = f"namespaces/{only}/" if only and item.namespaced else ""
     try:
-        return _Answer(_collect(connection, f"{base}/{item.plural}", item, api_version, progress))
+        return _Answer(_collect(connection, f"{base}/{inside}{item.plural}", item, api_version, progress))
+    except DractlError as error:
+        # one list that is too slow, or cut by a proxy, does not take the others with it
+        return _Answer([], f"listing {item.plural} failed: {error.message}")
     except ApiError as error:
         if error.status == 404:
             return _Answer([])
-        if error.status != 403 or not item.namespaced:
+        if error.status != 403 or not item.namespaced or inside:
             return _Answer([], _why(item, error))
     try:
         items = _collect(connection, f"{base}/namespaces/{namespace}/{item.plural}", item, api_version, progress)
     except ApiError as error:
         return _Answer([], _why(item, error))
+    except DractlError as error:
+        return _Answer([], f"listing {item.plural} failed: {error.message}")
     return _Answer(items, f"not allowed in all namespaces, only those of namespace {namespace} were read")
 
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import random
+import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from dractl.errors import DractlError, Exit
 
 _TRIES = 5
+_TRIES_OF_SLOW = 2
+"""A server that does not answer in time is asked once more only: each try costs the whole --request-timeout."""
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 8.0
+pause = time.sleep
+"""How to wait before a retry; tests put something faster here."""
 _RETRIED = frozenset({429, 500, 502, 503, 504})
 
 
@@ -54,7 +59,6 @@ class Connection:
     host: str
     namespace: str
     access: Access
-    sleep: Callable[[float], None] = time.sleep
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Any:
         """The JSON at ``path``.
@@ -73,29 +77,47 @@ class Connection:
         """DELETE ``path``: writes to the cluster."""
         return self._parse(path, self._once("DELETE", path, None, None))
 
-    def stream(self, path: str, params: Mapping[str, str | int], timeout: float) -> Any:
-        """An open response whose lines are read as they come (watches); the caller closes it."""
+    def lines(self, path: str, params: Mapping[str, str | int], timeout: float) -> Iterator[bytes]:
+        """The lines of an answer as they come (watches). Ends when the server ends it or ``timeout`` (seconds) passes
+        without a line.
+
+        Raises:
+            ApiError: the server's refusal.
+            DractlError: the connection broke off.
+        """
         response = self._send("GET", path, params, None, timeout)
-        if response.status >= 400:
-            raise _refusal(response)
-        return response.response
+        try:
+            if response.status >= 400:
+                raise _refusal(response)
+            rest = b""
+            for chunk in response.stream(1 << 16, decode_content=True):
+                *whole, rest = (rest + chunk).split(b"\n")
+                yield from whole
+            if rest:
+                yield rest
+        except (ApiError, GeneratorExit):
+            raise
+        except Exception as error:
+            raise self._unreachable(error) from None
+        finally:
+            response.close()
 
     def _with_retries(self, method: str, path: str, params: Mapping[str, str | int] | None, body: Any) -> bytes:
-        pause = _FIRST_PAUSE
+        next_pause = _FIRST_PAUSE
         for attempt in range(1, _TRIES + 1):
             try:
                 return self._once(method, path, params, body)
             except ApiError as error:
                 if error.status not in _RETRIED or attempt == _TRIES:
                     raise
-                wait = error.retry_after if error.retry_after is not None else pause
+                wait = error.retry_after if error.retry_after is not None else next_pause
             except _Unreachable as error:
-                if not error.transient or attempt == _TRIES:
+                if not error.transient or attempt == (_TRIES_OF_SLOW if error.slow else _TRIES):
                     raise
-                wait = pause
+                wait = next_pause
             # spread the retries of many callers
-            self.sleep(min(wait, _LONGEST_PAUSE) * (0.8 + 0.4 * random.random()))
-            pause *= 2
+            pause(min(wait, _LONGEST_PAUSE) * (0.8 + 0.4 * random.random()))
+            next_pause *= 2
         raise AssertionError("unreachable")
 
     def _once(self, method: str, path: str, params: Mapping[str, str | int] | None, body: Any) -> bytes:
@@ -103,11 +125,13 @@ class Connection:
         try:
             if response.status >= 400:
                 raise _refusal(response)
-            data: bytes = response.read()
+            data: bytes = response.data
         except ApiError:
             raise
         except Exception as error:
             raise self._unreachable(error) from None
+        finally:
+            response.release_conn()
         return data
 
     def _send(
@@ -121,16 +145,22 @@ class Connection:
             if self.client.configuration.refresh_api_key_hook is not None:
                 # a token of an exec plugin or a projected service account token may have expired
                 headers.update(_authorization(self.client))
-            return self.client.rest_client.request(
-                method, url, headers=headers, body=body, _request_timeout=timeout or None
+            # the pool of connections, since what lies above it differs between releases of the package
+            return self.client.rest_client.pool_manager.request(
+                method,
+                url,
+                body=None if body is None else json.dumps(body).encode(),
+                headers=headers,
+                timeout=timeout or None,
+                retries=False,
+                preload_content=False,
             )
         except Exception as error:
             raise self._unreachable(error) from None
 
     def _unreachable(self, error: Exception) -> DractlError:
-        name = urlsplit(self.host).netloc or self.host
         text, hint, transient = _describe(error)
-        return _Unreachable(f"cannot reach the API server {name}: {text}", hint, transient)
+        return _Unreachable(f"cannot reach the API server {urlsplit(self.host).netloc}: {text}", hint, transient)
 
     def _parse(self, path: str, data: bytes) -> Any:
         try:
@@ -143,10 +173,14 @@ class Connection:
             ) from None
 
 
+_SLOW = "it did not answer in time"
+
+
 class _Unreachable(DractlError):
     def __init__(self, message: str, hint: str, transient: bool) -> None:
         super().__init__(message, hint, Exit.NO_CLUSTER)
         self.transient = transient
+        self.slow = message.endswith(_SLOW)
 
 
 def connect(access: Access) -> Connection:
@@ -186,7 +220,13 @@ def connect(access: Access) -> Connection:
         ) from None
     configuration.connection_pool_maxsize = 8
     api = client.ApiClient(configuration)
-    return Connection(api, _headers(api, access), configuration.host.rstrip("/"), namespace, access)
+    return Connection(api, _headers(api, access), _without_credentials(configuration.host), namespace, access)
+
+
+def _without_credentials(host: str) -> str:
+    """The server's address; what stands before an @ in it is for nobody's eyes."""
+    parts = urlsplit(host if "://" in host else f"https://{host}")
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
 
 
 def _headers(api: Any, access: Access) -> Any:
@@ -254,14 +294,22 @@ def _no_configuration(access: Access, error: Exception) -> DractlError:
 def _refusal(response: Any) -> ApiError:
     status = int(response.status)
     try:
-        body = json.loads(response.read())
+        body = json.loads(response.data)
     except Exception:
         body = {}
     body = body if isinstance(body, dict) else {}
     reason = str(body.get("reason") or response.reason or "error")
-    after = response.getheader("Retry-After")
+    after = response.headers.get("Retry-After")
     retry_after = float(after) if after and after.strip().isdigit() else None
     return ApiError(status, reason, str(body.get("message") or ""), retry_after)
+
+
+def _certificate(text: str) -> tuple[str, str, bool]:
+    if "mismatch" in text or "not valid for" in text:
+        return "its certificate is for another name", "Check server and tls-server-name in the kubeconfig.", False
+    if "expired" in text:
+        return "its certificate has expired", "Renew the server's certificate; is this machine's clock right?", False
+    return "its certificate is not trusted", "Check certificate-authority in the kubeconfig.", False
 
 
 def _describe(error: Exception) -> tuple[str, str, bool]:
@@ -270,6 +318,8 @@ def _describe(error: Exception) -> tuple[str, str, bool]:
     while True:
         inner = getattr(cause, "reason", None)
         if not isinstance(inner, BaseException):
+            inner = next((arg for arg in cause.args if isinstance(arg, BaseException)), None)
+        if inner is None:
             inner = cause.__cause__ or cause.__context__
         if not isinstance(inner, BaseException) or inner is cause:
             break
@@ -278,12 +328,14 @@ def _describe(error: Exception) -> tuple[str, str, bool]:
     text = str(cause).lower()
     if isinstance(cause, ConnectionRefusedError):
         return "connection refused", "Is the server up, and is the address in the kubeconfig right?", False
-    if "certificate" in text or "ssl" in name.lower():
-        return "its certificate is not trusted", "Check certificate-authority in the kubeconfig.", False
+    if "certverification" in name.lower() or "certificate verify failed" in text:
+        return _certificate(text)
+    if isinstance(cause, ssl.SSLError) and "eof" not in name.lower():
+        return f"TLS failed ({getattr(cause, 'reason', None) or name})", "Is it an https:// address?", False
     if "gaierror" in name or "name or service" in text or "resolution" in name.lower():
         return "its name cannot be resolved", "Check the address in the kubeconfig and the DNS.", False
     if "timeout" in name.lower() or isinstance(cause, TimeoutError):
-        return "it did not answer in time", "Raise --request-timeout, or look at the server's load.", True
+        return _SLOW, "Raise --request-timeout, or look at the server's load.", True
     if isinstance(cause, ConnectionError) or "protocol" in name.lower() or "incomplete" in name.lower():
         return "the connection broke off", "Try again; a proxy or load balancer may cut long answers.", True
     return f"the request failed ({name})", "Does kubectl reach it?", False

@@ -10,6 +10,7 @@ import base64
 import json
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,32 +29,44 @@ PLURALS = {
     "Namespace": ("", "namespaces", False),
     "Event": ("", "events", True),
     "DaemonSet": ("apps", "daemonsets", True),
+    "ResourceQuota": ("", "resourcequotas", True),
+    "ClusterRole": ("rbac.authorization.k8s.io", "clusterroles", False),
+    "ClusterRoleBinding": ("rbac.authorization.k8s.io", "clusterrolebindings", False),
+    "ResourcePoolStatusRequest": ("resource.k8s.io", "resourcepoolstatusrequests", False),
 }
 
 
 @dataclass(slots=True)
 class Fault:
-    """Instead of the right answer: a status with a message, or ``cut`` the answer after so many bytes."""
+    """Instead of the right answer: a status with a message, ``cut`` after so many bytes, ``raw`` bytes, or, after
+    ``delay`` seconds, the right one.
+    """
 
     status: int = 0
     message: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     raw: bytes | None = None
+    delay: float = 0.0
 
 
 Faults = Callable[[str, dict[str, str]], Fault | None]
 
 
 class ApiServer:
-    """Serves ``objects``. ``requests`` keeps (method, path, parameters, headers) of everything that was asked."""
+    """Serves ``objects``. ``requests`` keeps (method, path, parameters, headers) of everything that was asked;
+    ``allowed`` answers access reviews, ``on_create`` may change what is created.
+    """
 
     def __init__(self, objects: Iterable[dict[str, Any]], version: str = "v1.36.2", token: str = "") -> None:
         self.objects = list(objects)
         self.version = version
         self.token = token
         self.faults: Faults = lambda path, params: None
+        self.allowed: Callable[[str, str, str | None], bool] = lambda verb, resource, namespace: True
+        self.on_create: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda path, body: body
         self.requests: list[tuple[str, str, dict[str, str], dict[str, str]]] = []
+        self.singles: dict[str, dict[str, Any]] = {}
         self._lists: dict[str, list[dict[str, Any]]] = {}
         self._served: dict[str, dict[str, tuple[str, bool]]] = {}
         self._index()
@@ -126,11 +139,28 @@ class ApiServer:
                 {"name": plural, "kind": kind, "namespaced": spaced} for plural, (kind, spaced) in kinds.items()
             ]
             return 200, {"kind": "APIResourceList", "resources": resources}
+        if path in self.singles:
+            return 200, self.singles[path]
         if path not in self._lists:
             known = any(path.endswith("/" + plural) for _, plural, _ in PLURALS.values())
             if not known:
                 return 404, status(404, "NotFound", "the server could not find the requested resource")
         return 200, self._page(self._lists.get(path, []), params)
+
+    def accept(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """Status and JSON of a POST: an access review is answered, anything else kept."""
+        if path.endswith("/selfsubjectaccessreviews"):
+            asked = body["spec"]["resourceAttributes"]
+            resource = "/".join(part for part in (asked["resource"], asked.get("subresource")) if part)
+            allowed = self.allowed(asked["verb"], resource, asked.get("namespace"))
+            return 201, {**body, "status": {"allowed": allowed}}
+        made = self.on_create(path, body)
+        self.singles[f"{path}/{made['metadata']['name']}"] = made
+        return 201, made
+
+    def remove(self, path: str) -> tuple[int, Any]:
+        """Status and JSON of a DELETE."""
+        return (200, self.singles.pop(path)) if path in self.singles else (404, status(404, "NotFound", "gone"))
 
     def _page(self, items: list[dict[str, Any]], params: dict[str, str]) -> Any:
         limit = int(params.get("limit") or 0)
@@ -148,16 +178,33 @@ class ApiServer:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                self._serve("GET")
+
+            def do_DELETE(self) -> None:
+                self._serve("DELETE")
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
+                self._serve("POST", body)
+
+            def _serve(self, method: str, sent: dict[str, Any] | None = None) -> None:
                 split = urlsplit(self.path)
                 params = dict(parse_qsl(split.query))
-                server.requests.append(("GET", split.path, params, dict(self.headers)))
+                server.requests.append((method, split.path, params, dict(self.headers)))
                 fault = server.faults(split.path, params)
+                if fault is not None and fault.delay:
+                    time.sleep(fault.delay)
                 if server.token and self.headers.get("authorization") != f"Bearer {server.token}":
                     fault = Fault(401, "Unauthorized")
                 if fault is not None and fault.status:
                     self._send(fault.status, status(fault.status, "", fault.message), fault.headers)
                     return
-                code, body = server.answer(split.path, params)
+                if method == "DELETE":
+                    code, body = server.remove(split.path)
+                elif sent is not None:
+                    code, body = server.accept(split.path, sent)
+                else:
+                    code, body = server.answer(split.path, params)
                 self._send(code, body, {}, fault)
 
             def _send(self, code: int, body: Any, headers: dict[str, str], fault: Fault | None = None) -> None:
