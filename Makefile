@@ -45,6 +45,7 @@ completions: venv
 schemas: venv
 	$(BIN)/python schemas/generate.py
 	$(BIN)/python schemas/reports.py
+	$(BIN)/python schemas/host_report.py
 
 readme: venv
 	$(BIN)/python scripts/readme.py

@@ -160,6 +160,7 @@ PAIR = record(
     device=TEXT,
     nearest=listed(TEXT),
     distance=TEXT,
+    rail={**WHOLE, "description": "Place among the GPUs that have a NIC of their own behind the same switch."},
     pcieRoot=TEXT,
     bridge=TEXT,
 )
@@ -189,6 +190,7 @@ MACHINE = record(
     product=TEXT,
     board=TEXT,
     kernel=TEXT,
+    memoryBytes=maybe(WHOLE),
     virtual=maybe(TEXT),
     container=maybe(TEXT),
     iommuOptions=listed(TEXT),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dractl.hardware import config_space as space
 from dractl.hardware import topology
 from dractl.hardware.health_nvidia import nvidia_findings
-from dractl.hardware.model import Device, Host, Kind, PciFunction, SourceState, Unseen, known
+from dractl.hardware.model import NO_NUMA, Device, Host, Kind, PciFunction, SourceState, Unseen, known
 from dractl.hardware.names import VIRTUAL_FUNCTIONS
 from dractl.hardware.words import amount, listed, plural, subject, titled
 from dractl.rules import hardware as rules
@@ -143,7 +143,7 @@ def _places(host: Host) -> Iterator[Finding]:
 
 
 def _numa_is_minus_one(function: PciFunction | None) -> bool:
-    return function is not None and isinstance(function.numa, Unseen) and "-1" in function.numa.reason
+    return function is not None and function.numa == NO_NUMA
 
 
 def _flat(host: Host) -> Finding:

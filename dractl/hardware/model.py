@@ -36,6 +36,10 @@ class Unseen:
     why: Why = Why.UNSAID
 
 
+NO_NUMA = Unseen("numa_node is -1: the firmware does not say")
+"""The NUMA node of a device for which the kernel has none; neither node 0 nor a node -1."""
+
+
 def known(value: T | Unseen) -> T | None:
     """The value, or None where it was not seen."""
     return None if isinstance(value, Unseen) else value
@@ -119,6 +123,8 @@ class Cpus:
     core_of: dict[int, int] = field(default_factory=dict)
     caches: list[Cache] = field(default_factory=list)
     flags: frozenset[str] = frozenset()
+    compute_units: bool = False
+    """AMD family 21 (Bulldozer): what the kernel calls threads are cores of a module."""
     l3_of: dict[int, int] = field(default_factory=dict)
     """CPU number to the id of its level 3 cache."""
 
@@ -391,6 +397,8 @@ class Machine:
     """The machine as its firmware and kernel name it."""
 
     hostname: str = ""
+    memory: int | None = None
+    """Bytes, from /proc/meminfo."""
     vendor: str = ""
     product: str = ""
     board: str = ""

@@ -140,6 +140,7 @@ def _machine(host: Host) -> Json:
         "product": machine.product,
         "board": machine.board,
         "kernel": machine.kernel,
+        "memoryBytes": machine.memory,
         "virtual": machine.virtual or None,
         "container": machine.container or None,
         "iommuOptions": machine.iommu_options,
@@ -448,6 +449,8 @@ def _pair(pair: topology.Pair) -> Json:
         "nearest": [device.label for device in pair.nearest],
         "distance": pair.word,
     }
+    if pair.rail is not None:
+        out["rail"] = pair.rail
     if function is not None and other is not None:
         if isinstance(function.root, str) and all(
             device.function is not None and device.function.root == function.root for device in pair.nearest

@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from dractl.hardware.model import PciFunction, Unseen, Why
+from dractl.hardware.model import NO_NUMA, PciFunction, Unseen
 
 PREFIX = "resource.kubernetes.io/"
 PCIE_ROOT, PCI_BUS_ID, NUMA_NODE = PREFIX + "pcieRoot", PREFIX + "pciBusID", PREFIX + "numaNode"
@@ -54,7 +54,7 @@ def numa_node(function: PciFunction) -> int:
     """The node from numa_node; a negative one is not to be published."""
     head = f"failed to read NUMA node for PCI Bus ID {function.address}: "
     if isinstance(function.numa, Unseen):
-        if "-1" in function.numa.reason and function.numa.why is Why.UNSAID:
+        if function.numa == NO_NUMA:
             raise NotPublished(
                 f"PCI device {function.address} has no NUMA affinity (numa_node=-1); do not publish the numaNode "
                 "attribute for it"

@@ -126,6 +126,8 @@ class Pair:
     device: Device
     nearest: list[Device] = field(default_factory=list)
     word: str = UNKNOWN
+    rail: int | None = None
+    """Place among the GPUs that have a NIC of their own behind the same switch; networks connect equal rails."""
 
 
 def is_flat(host: Host) -> bool:
@@ -154,7 +156,16 @@ def pairs(host: Host) -> list[Pair]:
             best = min(rank(word) for word, _ in near)
             word = next(word for word, _ in near if rank(word) == best)
             found.append(Pair(nic, [device for other, device in near if other == word], word))
+    _rails(found)
     return found
+
+
+def _rails(found: list[Pair]) -> None:
+    own = [pair for pair in found if len(pair.nearest) == 1 and pair.word in {PIX, PXB}]
+    order = sorted({pair.nearest[0].address for pair in own}, key=address_key)
+    if len(order) > 1:
+        for pair in own:
+            pair.rail = order.index(pair.nearest[0].address)
 
 
 # --- tree -----------------------------------------------------------------------------------------------------------

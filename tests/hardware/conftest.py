@@ -91,7 +91,8 @@ def case_tree(tmp_path):
         import yaml
 
         root = tmp_path / "sysfs"
-        root.mkdir()
+        (root / "usr/share/hwdata").mkdir(parents=True)
+        (root / "usr/share/hwdata/pci.ids").write_text("# no names\n")
         for path, content in yaml.safe_load((CASES / case / "sysfs.yaml").read_text()).items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -83,8 +83,13 @@ def test_dgx_h100_devices(made):
     assert found["summary"] == "8 GPUs (10de:2330), 4 NVSwitches (10de:22a3), 12 NIC ports of 10 cards (15b3:1021)."
     assert found["topology"]["pairs"][0]["nearest"] == ["GPU0"]
     assert found["topology"]["pairs"][3] == {
-        "device": "NIC3", "nearest": ["GPU1"], "distance": PXB, "pcieRoot": "pci0000:37", "bridge": "0000:38:00.0"
-    }  # fmt: skip
+        "device": "NIC3",
+        "nearest": ["GPU1"],
+        "distance": PXB,
+        "rail": 1,
+        "pcieRoot": "pci0000:37",
+        "bridge": "0000:38:00.0",
+    }
     assert found["findings"] == []
 
 

@@ -152,13 +152,25 @@ def test_a_version_mismatch_is_one_finding(asked):
 def test_the_driver_is_not_loaded(asked):
     report = asked("init 9")
     assert source(report) == {
-        "name": "nvml", "state": "absent", "reason": "NVML: driver not loaded (the nvidia kernel module is missing)"
-    }  # fmt: skip
+        "name": "nvml",
+        "state": "absent",
+        "reason": "NVML: driver not loaded (the nvidia kernel module is missing)",
+        "hint": "load the nvidia kernel module on this host",
+    }
     assert report["nvml"]["error"] == "NVML_ERROR_DRIVER_NOT_LOADED"
 
 
-FAILING = """nvmlDeviceGetMemoryInfo nvmlDeviceGetName nvmlDeviceGetUUID nvmlDeviceGetMigMode nvmlDeviceGetPciInfo_v3
-nvmlDeviceGetNvLinkState nvmlDeviceGetFieldValues nvmlSystemGetDriverVersion nvmlEventSetCreate""".split()
+FAILING = [
+    "nvmlDeviceGetMemoryInfo",
+    "nvmlDeviceGetName",
+    "nvmlDeviceGetUUID",
+    "nvmlDeviceGetMigMode",
+    "nvmlDeviceGetPciInfo_v3",
+    "nvmlDeviceGetNvLinkState",
+    "nvmlDeviceGetFieldValues",
+    "nvmlSystemGetDriverVersion",
+    "nvmlEventSetCreate",
+]
 
 
 @pytest.mark.parametrize("call", FAILING)

@@ -4,7 +4,7 @@ import pytest
 
 from dractl.hardware import config_space as space
 from dractl.hardware.cpuset import format_list, parse_list, parse_mask
-from dractl.hardware.model import PciFunction, Unseen
+from dractl.hardware.model import NO_NUMA, PciFunction
 from dractl.hardware.readers.pciids import read_names, subset
 from dractl.hardware.readers.root import FolderRoot
 from dractl.hardware.standard import NotPublished, numa_node, pci_bus_id, pcie_root, standard_attributes
@@ -151,7 +151,7 @@ def test_bus_id_and_numa_node():
     assert pci_bus_id("0000:17:00.0") == "0000:17:00.0"
     function = PciFunction("0000:17:00.0", numa=3)
     assert numa_node(function) == 3
-    function.numa = Unseen("numa_node is -1: the firmware does not say")
+    function.numa = NO_NUMA
     with pytest.raises(NotPublished, match=r"has no NUMA affinity \(numa_node=-1\); do not publish"):
         numa_node(function)
     function.numa, function.numa_from = 3, "local_cpus"

@@ -42,6 +42,7 @@ def read_accelerators(tree: Tree, functions: dict[str, PciFunction]) -> tuple[di
         _vector_engine(tree, functions, loose),
         _fpga(tree, functions, loose),
         _intel(tree, functions),
+        _mediated(tree, functions),
     ]
     return {name: found for name, found in loose.items() if found}, sources
 
@@ -160,6 +161,28 @@ def _fpga(tree: Tree, functions: dict[str, PciFunction], loose: dict[str, list[D
     if not count:
         return _absent("fpga", "no FPGA region, manager or Xilinx class is registered")
     return Source("fpga", SourceState.READ, f"{count} regions and managers")
+
+
+def _mediated(tree: Tree, functions: dict[str, PciFunction]) -> Source:
+    """vGPU types that a GPU offers to virtual machines, and how many of each are free (vfio-mdev)."""
+    entries = tree.entries("sys/class/mdev_bus")
+    if isinstance(entries, Unseen):
+        return _absent("vgpu", "no /sys/class/mdev_bus: no driver here offers mediated devices (vGPU)")
+    made = len(tree.names("sys/bus/mdev/devices"))
+    for entry in entries:
+        function = functions.get(entry.name)
+        if function is None:
+            continue
+        path = f"{DEVICES}/{entry.name}/mdev_supported_types"
+        function.details["vgpu"] = [
+            {
+                "type": name,
+                "name": tree.text(f"{path}/{name}/name"),
+                "available": tree.maybe(f"{path}/{name}/available_instances"),
+            }
+            for name in tree.names(path)[:64]
+        ]
+    return Source("vgpu", SourceState.READ, f"{len(entries)} GPUs offer vGPUs, {made} are made")
 
 
 def _intel(tree: Tree, functions: dict[str, PciFunction]) -> Source:

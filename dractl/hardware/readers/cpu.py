@@ -32,6 +32,7 @@ def read_cpus(tree: Tree) -> tuple[Cpus, Source]:
     blocks = _cpuinfo(tree.root.text("proc/cpuinfo", _FIRST_CPU))
     if blocks:
         cpus.model = _model(blocks[0])
+        cpus.compute_units = blocks[0].get("vendor_id") == "AuthenticAMD" and blocks[0].get("cpu family") == "21"
         cpus.flags = frozenset((blocks[0].get("flags") or blocks[0].get("Features") or "").split())
     numbers = sorted(int(match[1]) for match in map(_CPU.match, tree.names(CPUS)) if match)
     online = _online(tree, numbers)
@@ -40,7 +41,7 @@ def read_cpus(tree: Tree) -> tuple[Cpus, Source]:
         cpus.threads = len(online)
         _topology(tree, cpus, online)
         _caches(tree, cpus, online)
-        if cpus.package_of:
+        if cpus.core_of:
             return cpus, Source("cpu", SourceState.READ, _count(cpus))
     return _from_cpuinfo(tree, cpus)
 
@@ -89,11 +90,22 @@ def _topology(tree: Tree, cpus: Cpus, online: list[int]) -> None:
             identity = tree.maybe(f"{path}/physical_package_id")
             cpus.package_ids.append(identity if identity is not None else -1)
         if cpu not in cores.of:
-            members = _siblings(tree, path, ("core_cpus", "thread_siblings"))
-            cores.add(((members or frozenset()) & present) | {cpu})
-    if packages.count:
+            members = _siblings(tree, path, ("core_cpus", "thread_siblings")) or frozenset()
+            if cpus.compute_units:
+                # these AMD processors list both cores of a module as threads of one
+                own = tree.maybe(f"{path}/core_id")
+                members = frozenset(
+                    other for other in members if tree.maybe(f"{CPUS}/cpu{other}/topology/core_id") == own
+                )
+            cores.add((members & present) | {cpu})
+    if not packages.count:
+        return
+    cpus.core_of, cpus.cores = cores.of, cores.count
+    if set(cpus.package_ids) == {-1}:
+        cpus.packages = Unseen("the kernel numbers no packages on this machine")
+        cpus.package_ids = []
+    else:
         cpus.package_of, cpus.packages = packages.of, packages.count
-        cpus.core_of, cpus.cores = cores.of, cores.count
 
 
 def _siblings(tree: Tree, path: str, names: tuple[str, ...]) -> frozenset[int] | None:

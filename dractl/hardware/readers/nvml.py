@@ -89,6 +89,8 @@ def source_of(nvml: Nvml, timeout: float = TIMEOUT) -> Source:
     hint = ""
     if nvml.init == LIBRARY_MISSING:
         hint = "in a container give it the driver's libraries (NVIDIA_DRIVER_CAPABILITIES=utility)"
+    if nvml.init == DRIVER_NOT_LOADED:
+        hint = "load the nvidia kernel module on this host"
     absent = nvml.init in {LIBRARY_MISSING, DRIVER_NOT_LOADED}
     state = SourceState.ABSENT if absent else SourceState.FAILED
     return Source("nvml", state, reasons.get(nvml.init, f"NVML: {nvml.init}"), hint)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from dractl.hardware import config_space as space
-from dractl.hardware.model import Link, PciFunction, Source, SourceState, Sriov, Unseen, Why, known
+from dractl.hardware.model import NO_NUMA, Link, PciFunction, Source, SourceState, Sriov, Unseen, Why, known
 from dractl.hardware.readers.tree import ADDRESS, PCI_ROOT, Tree, absent
 
 DEVICES = "sys/bus/pci/devices"
@@ -149,7 +149,7 @@ def _numa(folder: _Folder) -> int | Unseen:
         folder.tree.problem(f"{folder.path}/numa_node", f"holds {numa}, not a NUMA node")
         return Unseen(f"numa_node is {numa}, not a NUMA node", Why.BROKEN)
     if numa == -1:
-        return Unseen("numa_node is -1: the firmware does not say")
+        return NO_NUMA
     return absent("numa_node") if _is_absent(numa) else numa
 
 

@@ -37,6 +37,7 @@ MODULES = (
 )  # fmt: skip
 _MEMORY_OPTIONS = ("iommu", "intel_iommu", "amd_iommu", "iommu.passthrough", "iommu.strict", "pcie_acs_override", "pci")
 _XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?:\.[0-7])?\): (\d{1,4}),?\s*(.*)")
+_MEMORY = re.compile(r"^MemTotal:\s+(\d{1,18})\s*kB", re.MULTILINE)
 _LOGS = ("dev/kmsg", "var/log/dmesg")
 
 
@@ -49,11 +50,17 @@ def read_machine(tree: Tree, flags: frozenset[str]) -> Machine:
         vendor=tree.text(f"{dmi}/sys_vendor"),
         product=tree.text(f"{dmi}/product_name") or model.rstrip("\0"),
         board=" ".join(part for part in (tree.text(f"{dmi}/board_vendor"), tree.text(f"{dmi}/board_name")) if part),
+        memory=_memory(tree.root.text("proc/meminfo")),
         kernel=_kernel(tree),
         iommu_options=_iommu_options(tree.text("proc/cmdline")),
     )
     machine.virtual = _virtual(tree, machine, flags)
     return machine
+
+
+def _memory(text: str | Unseen) -> int | None:
+    match = _MEMORY.search(text) if isinstance(text, str) else None
+    return int(match[1]) * 1024 if match else None
 
 
 def _kernel(tree: Tree) -> str:

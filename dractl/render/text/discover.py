@@ -50,7 +50,8 @@ def _head(report: Report, terminal: Terminal) -> str:
         facts.append(f"Linux {machine['kernel']}")
     title = _wrapped(f"{name}  {', '.join(fact for fact in facts if fact)}".rstrip(), terminal.width, "")
     lines = [terminal.bold(name) + title[0][len(name) :], *(f"  {line}" for line in title[1:])]
-    lines.append("  " + _processors(cpus))
+    memory = f", {_bytes(machine['memoryBytes'])} of memory" if machine["memoryBytes"] else ""
+    lines += _wrapped(_processors(cpus) + memory, terminal.width, "  ")
     driver = _driver(report)
     if driver:
         lines.append("  " + driver)
@@ -233,7 +234,8 @@ def _pairs(report: Report, terminal: Terminal) -> str:
     for pair in pairs[:16]:
         where = f", both below bridge {pair['bridge']}" if pair.get("bridge") and len(pair["nearest"]) == 1 else ""
         root = f", root {pair['pcieRoot']}" if pair.get("pcieRoot") else ""
-        lines.append(f"    {pair['device']}: {', '.join(pair['nearest'])} ({pair['distance']}{where}{root})")
+        rail = f", rail {pair['rail']}" if "rail" in pair else ""
+        lines.append(f"    {pair['device']}: {', '.join(pair['nearest'])} ({pair['distance']}{where}{root}{rail})")
     if len(pairs) > 16:
         lines.append(f"    and {len(pairs) - 16} more (-o json)")
     return "\n".join(lines)
