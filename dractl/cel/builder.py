@@ -116,7 +116,9 @@ class Builder:
         self._max_nodes = max(MAX_NODES, 2 * len(issues.source.text))
         self._depth = 0
         self._macro_position = NO_POSITION
-        self.accumulator = "@result" if env.cel_go >= (0, 24) else "__result__"
+        self.accumulator = "@result" if env.cel_go >= (0, 23) else "__result__"
+        # before 0.23 the accumulator was a name that expressions could see and hide
+        self.guards_accumulator = env.cel_go >= (0, 23)
         self.macro_calls: dict[int, Node] = {}
         self._visitors: dict[type[Syntax], Callable[..., Node]] = {
             Ternary: self._ternary,
@@ -331,6 +333,8 @@ class Builder:
             if number >= len(tree.colons) or number >= len(tree.values):
                 return []
             entry_id, pos = self._new_id(tree.colons[number])
+            if field.name is None and not self._env.escapes:
+                return []
             try:
                 name = self._name(field.name)
             except InvalidLiteral as fault:

@@ -81,6 +81,8 @@ class _Checker:
         self._free = 0
         # since 0.27 a dotted name whose first part is a local variable is a selection from it
         self._locals_first = env.cel_go >= (0, 27)
+        # before 0.26 the second variable over a range of unknown type got no type
+        self._second_type = t.DYN if env.cel_go >= (0, 26) else t.MISSING
         self._types: dict[int, Type] = {}
         self.references: dict[int, Reference] = {}
         self._visitors: dict[type[Node], Callable[..., Node]] = {
@@ -424,13 +426,13 @@ class _Checker:
                 return range_type.params[0], range_type.params[1]
             case Kind.DYN | Kind.ERROR | Kind.PARAM:
                 self._bindings.assignable(t.DYN, range_type)
-                return t.DYN, t.DYN
+                return t.DYN, self._second_type
         self._report(
             node.iter_range,
             f"expression of type '{range_type.format()}' cannot be range of a comprehension"
             " (must be list, map, or dynamic)",
         )
-        return t.ERROR, t.ERROR
+        return t.ERROR, t.ERROR if self._second_type is t.DYN else t.MISSING
 
     def _assert(self, node: Node, wanted: Type) -> None:
         found = self._type(node)

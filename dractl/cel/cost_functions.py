@@ -50,7 +50,7 @@ def estimate_call(
 
 
 def _known(operand: Operand) -> Range:
-    return operand.size or UNKNOWN
+    return operand.known or UNKNOWN
 
 
 def _size(operand: Operand, env: Environment) -> Range:
@@ -348,11 +348,14 @@ _KUBERNETES: dict[str, Estimator] = _table(
     }
 )
 _KUBERNETES_136 = _KUBERNETES
+_KUBERNETES_132 = {name: each for name, each in _KUBERNETES.items() if name not in ("semver", "isSemver")}
 _KUBERNETES_137 = _KUBERNETES | {"includes": _includes_137}
 
 
 def _by_function(env: Environment) -> dict[str, Estimator]:
-    return _KUBERNETES_137 if env.release >= (1, 37) else _KUBERNETES_136
+    if env.release >= (1, 37):
+        return _KUBERNETES_137
+    return _KUBERNETES_136 if env.release >= (1, 33) else _KUBERNETES_132
 
 
 # These rules are Kubernetes' too, but ask for the overload. They stand before the rules by name.

@@ -87,18 +87,19 @@ def declared_size(path: Path, env: Environment) -> Range | None:
     """The size range of the part of a device at ``path``; None if the path leads elsewhere."""
     if path.first != "device":
         return None
-    part: _Part | None = _DEVICE
+    part = _DEVICE
     for name in path.steps()[1:]:
-        assert part is not None
+        within: _Part | None
         if name in ("@items", "@values"):
-            part = part.values
+            within = part.values
         elif name == "@keys":
-            part = part.keys
+            within = part.keys
         elif name in part.fields:
-            part = part.fields[name]
+            within = part.fields[name]
         else:
             # attributes are alike, whatever their names
-            part = _ATTRIBUTE if part.values is _ATTRIBUTE else None
-        if part is None:
+            within = _ATTRIBUTE if part.values is _ATTRIBUTE else None
+        if within is None:
             return None
+        part = within
     return Range(0, part.most)

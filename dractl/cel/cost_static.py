@@ -41,8 +41,11 @@ _INDEX_STEPS = {"index_list": "@items", "index_map": "@values"}
 
 def estimate(checked: Checked, env: Environment) -> tuple[int, int]:
     """The least and the most that one evaluation of ``checked`` can cost; the most is at most 2**64 - 1."""
+    from dractl.cel.cost_old import OldEstimator
+
+    estimator = Estimator if env.cel_go >= (0, 23) else OldEstimator
     with deep_recursion():
-        found = _Estimator(checked, env).cost(checked.ast.root)
+        found = estimator(checked, env).cost(checked.ast.root)
     return found.min, found.max
 
 
@@ -75,9 +78,13 @@ class Operand:
     type: Type
     path: Path
     size: Range | None
+    known: Range | None
+    """The size as cel-go's own functions see it."""
 
 
-class _Estimator:
+class Estimator:
+    """Estimates one expression, as cel-go does since 0.23."""
+
     def __init__(self, checked: Checked, env: Environment) -> None:
         self._checked = checked
         self._env = env
@@ -85,6 +92,7 @@ class _Estimator:
         self._locals: dict[str, list[_Local]] = {}
         self._sizes: dict[int, Range] = {}
         self._entries: dict[int, EntrySizes] = {}
+        self._sees_through_dyn = True
         self._estimators: dict[type[Node], Callable[..., Range]] = {
             Literal: self._literal,
             Ident: self._ident,
@@ -114,14 +122,14 @@ class _Estimator:
         return self._paths.get(node.id, Path())
 
     def _size(self, node: Node) -> Range | None:
-        known = self._sizes.get(node.id) or _literal_size(node)
+        known = self._sizes.get(node.id) or literal_size(node)
         if known:
             return known
         declared = declared_size(self._path(node), self._env)
         if declared:
             self._sizes[node.id] = declared
             return declared
-        if _is_scalar(self._type(node)):
+        if is_scalar(self._type(node)):
             return _ONE
         if isinstance(node, Ident) and (local := self._local(node.name)):
             return local.size
@@ -146,7 +154,8 @@ class _Estimator:
         path = self._path(node)
         if path.first in ("@result", "__result__"):
             path = Path()
-        return Operand(node, self._type(node), path, self._size(node))
+        size = self._size(node)
+        return Operand(node, self._type(node), path, size, size)
 
     # -- nodes
 
@@ -168,7 +177,7 @@ class _Estimator:
         return total
 
     def _call(self, node: Call) -> Range:
-        if node.function == "dyn":
+        if node.function == "dyn" and self._sees_through_dyn:
             argument = node.args[0]
             total = self.cost(argument).add(_ONE)
             self._keep_sizes(node, self._size(argument), self._entry_sizes(argument))
@@ -223,12 +232,12 @@ class _Estimator:
         return _ONE.add(all_args), None
 
     def _conditional(self, node: Call, args: Sequence[Operand], costs: list[Range]) -> tuple[Range, Range]:
-        size = (args[1].size or UNKNOWN).union(args[2].size or UNKNOWN)
+        size = (args[1].known or UNKNOWN).union(args[2].known or UNKNOWN)
         self._join_entry_sizes(node, args[1].node, args[2].node)
         return costs[0].add(costs[1].union(costs[2])), size
 
     def _concatenation(self, node: Call, overload: str, args: Sequence[Operand]) -> tuple[Range, Range]:
-        size = (args[0].size or UNKNOWN).add(args[1].size or UNKNOWN)
+        size = (args[0].known or UNKNOWN).add(args[1].known or UNKNOWN)
         self._join_entry_sizes(node, args[0].node, args[1].node)
         return (_ONE if overload == "add_list" else size.scale(0.1)), size
 
@@ -314,7 +323,7 @@ def _is_bind(node: Comprehension) -> bool:
     )
 
 
-def _literal_size(node: Node) -> Range | None:
+def literal_size(node: Node) -> Range | None:
     """The size of what is written out in the expression."""
     match node:
         case Literal(value=str() | bytes() as value):
@@ -328,7 +337,7 @@ def _literal_size(node: Node) -> Range | None:
     return None
 
 
-def _is_scalar(each: Type) -> bool:
+def is_scalar(each: Type) -> bool:
     if each.is_optional and each.params:
-        return _is_scalar(each.params[0])
+        return is_scalar(each.params[0])
     return each.kind in _SCALARS

@@ -47,6 +47,16 @@ class Environment:
         """The cel-go that the release was built with."""
         return _CEL_GO[self.release]
 
+    @property
+    def has_cost_limit(self) -> bool:
+        """Whether the API server rejects selectors by their cost estimate."""
+        return self.release >= (1, 32)
+
+    @property
+    def escapes(self) -> bool:
+        """Whether the grammar has names in backticks."""
+        return self.cel_go >= (0, 23)
+
 
 _CEL_GO = {
     (1, 31): (0, 20),
@@ -88,7 +98,9 @@ class _Library:
 
 
 def _since(major: int, minor: int) -> Callable[[Environment], bool]:
-    return lambda env: env.release >= (major, minor)
+    """Counts from a release on; for new expressions one release later, when all servers know it."""
+    introduced = (major, minor)
+    return lambda env: env.release > introduced or (env.stored and env.release == introduced)
 
 
 def _always(env: Environment) -> bool:
@@ -122,6 +134,10 @@ _TWO_VARIABLE_MACROS: tuple[MacroKey, ...] = (
     ("transformMapEntry", 4, True),
 )
 
+_OPTIONAL_MACROS: tuple[MacroKey, ...] = (("optMap", 2, True), ("optFlatMap", 2, True))
+_OPTIONALS_SINCE_133 = ("list_first", "list_last", "optional_unwrap", "optional_unwrapOpt")
+_SEMVER_1 = _since(1, 33)
+
 # In the order in which the environment applies them: it decides the order of overloads that two libraries add to one
 # function.
 _LIBRARIES = (
@@ -131,19 +147,21 @@ _LIBRARIES = (
     _Library(kube.REGEX, _always),
     _Library(kube.LISTS, lambda env: env.release < (1, 37) or not env.stored),
     _Library(kube.AUTHZ, _always),
-    _Library(std.OPTIONALS, _always, (("optMap", 2, True), ("optFlatMap", 2, True))),
+    _Library(_without(std.OPTIONALS, *_OPTIONALS_SINCE_133), lambda env: env.release < (1, 33), _OPTIONAL_MACROS),
+    _Library(std.OPTIONALS, lambda env: env.release >= (1, 33), _OPTIONAL_MACROS),
     _Library(kube.QUANTITY, _always),
     _Library(ext.STRINGS, _always),
     _Library(ext.SETS, _always),
     _Library(kube.IP, _always),
     _Library(kube.CIDR, _always),
-    _Library(kube.FORMAT, _always),
-    _Library(kube.AUTHZ_SELECTORS, _always),
+    _Library(kube.FORMAT, _since(1, 31)),
+    _Library(kube.AUTHZ_SELECTORS, _since(1, 31)),
     _Library(std.COMPREHENSIONS, _since(1, 32), _TWO_VARIABLE_MACROS),
-    _Library(kube.SEMVER, _always),
+    _Library(kube.SEMVER, _since(1, 33)),
     _Library(ext.LISTS, _since(1, 34), (("sortBy", 2, True),)),
     _Library(kube.LISTS, lambda env: env.release >= (1, 37) and env.stored),
     _Library("", _always, (("bind", 3, True),)),
+    _Library(_without(kube.SEMVER, "is_semver_string_bool", "string_bool_to_semver"), lambda env: not _SEMVER_1(env)),
     _Library(kube.INCLUDES_136, lambda env: env.release == (1, 36) and (env.stored or env.list_attributes)),
     _Library(kube.INCLUDES_137, lambda env: env.release >= (1, 37) and (env.stored or env.list_attributes)),
 )

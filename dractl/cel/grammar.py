@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import lru_cache
 
 from dractl.cel import lexer as k
 
@@ -106,10 +107,10 @@ class Choice(Element):
 
 @dataclass(slots=True, eq=False)
 class Optional(Element):
-    """Perhaps the elements; one token of lookahead, one of ``first``, decides."""
+    """Perhaps the elements; one token of lookahead, one of ``first``, decides, or without ``first`` prediction."""
 
     elements: list[Element]
-    first: frozenset[int]
+    first: frozenset[int] | None
 
 
 @dataclass(slots=True, eq=False)
@@ -182,8 +183,9 @@ def _entries(name: str, key: str) -> Rule:
     return Rule(name, [Ref(key, "keys+"), _tok(k.COLON, label="colons+"), Ref("expr", "values+"), Loop([*more], None)])
 
 
-def _rules() -> list[Rule]:
-    return [
+def _rules(escapes: bool) -> list[Rule]:
+    """All rules; ``escapes``: with names in backticks, as since cel-go 0.23."""
+    rules = [
         Rule("start", [Ref("expr", "e"), _tok(k.EOF)]),
         Rule(
             "expr",
@@ -203,12 +205,12 @@ def _rules() -> list[Rule]:
         Rule("relation", [Ref("calc", "operand"), _relation_loop()], recursive=True),
         Rule("calc", [Ref("unary", "operand"), _calc_loop()], recursive=True),
         Rule("unary", [_unary()]),
-        Rule("member", [Ref("primary", "primary"), _member_loop()], recursive=True),
-        Rule("primary", [_primary()]),
+        Rule("member", [Ref("primary", "primary"), _member_loop(escapes)], recursive=True),
+        Rule("primary", [_primary(escapes)]),
         Rule("exprList", [Ref("expr", "e+"), Loop([_tok(k.COMMA), Ref("expr", "e+")], frozenset((k.COMMA,)))]),
         Rule("listInit", [Ref("optExpr", "e+"), Loop([_tok(k.COMMA), Ref("optExpr", "e+")], None)]),
         _entries("fieldInitializerList", "optField"),
-        Rule("optField", [_question(), Ref("escapeIdent", "id")]),
+        Rule("optField", [_question(), _field_name(escapes)]),
         _entries("mapInitializerList", "optExpr"),
         Rule(
             "escapeIdent",
@@ -225,6 +227,11 @@ def _rules() -> list[Rule]:
         Rule("optExpr", [_question(), Ref("expr", "e")]),
         Rule("literal", [_literal()]),
     ]
+    return [rule for rule in rules if escapes or rule.name != "escapeIdent"]
+
+
+def _field_name(escapes: bool) -> Element:
+    return Ref("escapeIdent", "id") if escapes else _tok(k.IDENTIFIER, label="id")
 
 
 def _relation_loop() -> Loop:
@@ -250,8 +257,8 @@ def _unary() -> Choice:
     )
 
 
-def _member_loop() -> Loop:
-    select = [Pred(3), _tok(k.DOT, label="op"), _question(), Ref("escapeIdent", "id")]
+def _member_loop(escapes: bool) -> Loop:
+    select = [Pred(3), _tok(k.DOT, label="op"), _question(), _field_name(escapes)]
     call: list[Element] = [
         Pred(2),
         _tok(k.DOT, label="op"),
@@ -274,7 +281,7 @@ def _member_loop() -> Loop:
     )
 
 
-def _primary() -> Choice:
+def _primary(escapes: bool) -> Choice:
     name = k.IDENTIFIER
     call: list[Element] = [_dot(), _tok(name, label="id"), _tok(k.LPAREN, label="op"), _args(), _tok(k.RPAREN)]
     list_literal: list[Element] = [
@@ -298,10 +305,13 @@ def _primary() -> Choice:
         _comma(),
         _tok(k.RBRACE),
     ]
+    if escapes:
+        named = [Alternative([_dot(), _tok(name, label="id")], "ident"), Alternative(call, "call")]
+    else:
+        named = [Alternative([*call[:2], Optional(call[2:], None)], "name")]
     return Choice(
         [
-            Alternative([_dot(), _tok(name, label="id")], "ident"),
-            Alternative(call, "call"),
+            *named,
             Alternative([_tok(k.LPAREN), Ref("expr", "e"), _tok(k.RPAREN)], "nested"),
             Alternative(list_literal, "list"),
             Alternative(map_literal, "map"),
@@ -373,9 +383,9 @@ _BLOCK_ENDS = (StateKind.BLOCK_END, StateKind.LOOP_BACK)
 class Network:
     """The states of all rules."""
 
-    def __init__(self) -> None:
+    def __init__(self, escapes: bool) -> None:
         self.states: list[State] = []
-        self.rules = {rule.name: rule for rule in _rules()}
+        self.rules = {rule.name: rule for rule in _rules(escapes)}
         for rule in self.rules.values():
             rule.start = self._state(rule.name, StateKind.RULE_START)
             rule.stop = self._state(rule.name, StateKind.RULE_STOP)
@@ -506,12 +516,7 @@ class Network:
                 found |= inner - {EPSILON}
 
 
-NETWORK: Network | None = None
-
-
-def network() -> Network:
-    """The network; built at the first syntax error."""
-    global NETWORK  # noqa: PLW0603  built once
-    if NETWORK is None:
-        NETWORK = Network()
-    return NETWORK
+@lru_cache
+def network(escapes: bool) -> Network:
+    """The network of the grammar with or without names in backticks; built at the first syntax error."""
+    return Network(escapes)

@@ -88,12 +88,17 @@ class LexError:
     message: str
 
 
-def tokens(source: str) -> Iterator[Token | LexError]:
-    """All tokens in order, hidden ones too, the last one EOF; between them what could not be read."""
+def tokens(source: str, escapes: bool = True) -> Iterator[Token | LexError]:
+    """All tokens in order, hidden ones too, the last one EOF; between them what could not be read.
+
+    ``escapes``: names in backticks are tokens, as since cel-go 0.23.
+    """
     position = index = 0
     end = len(source)
     while position < end:
         kind, stop = _match(source, position)
+        if source[position] == "`" and not escapes:
+            kind, stop = 0, position
         if kind:
             yield Token(kind, source[position:stop], position, index)
             index += 1

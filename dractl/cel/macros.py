@@ -2,7 +2,8 @@
 
 Each expander gets the builder, the receiver and the arguments and returns the tree that takes the call's place, or None
 where the call is not the macro after all. The order in which nodes are made is the order of their ids, as in cel-go.
-Source: cel-go ``parser/macro.go``, ``cel/library.go``, and in ``ext`` ``comprehensions.go``, ``bindings.go``, ``lists.go``.
+Source: cel-go ``parser/macro.go``, ``cel/library.go``, and in ``ext`` ``comprehensions.go``, ``bindings.go``,
+``lists.go``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def _iter_vars(b: Builder, args: list[Node], count: int, message: str) -> tuple[
     if count == 2 and names[0] == names[1]:
         raise MacroFault(args[1], f"duplicate variable name: {names[0]}")
     for arg, name in zip(args, names, strict=False):
-        if name in (b.accumulator, "__result__"):
+        if name in (b.accumulator, "__result__") and (count == 2 or b.guards_accumulator):
             raise MacroFault(arg, _OVERWRITES)
     return names[0], names[1] if count == 2 else ""
 

@@ -32,7 +32,7 @@ def parse(source: str, env: Environment) -> Ast:
             )
             raise CelSyntaxErrors(issues)
         try:
-            tree = _parse_tree(source, issues)
+            tree = _parse_tree(source, issues, env.escapes)
         except TooDeep:
             issues.add(NO_POSITION, f"expression recursion limit exceeded: {MAX_DEPTH}", placeless=True)
             raise CelSyntaxErrors(issues) from None
@@ -49,9 +49,9 @@ def parse(source: str, env: Environment) -> Ast:
     return Ast(source, root, builder.macro_calls)
 
 
-def _parse_tree(source: str, issues: Issues) -> Syntax | None:
+def _parse_tree(source: str, issues: Issues, escapes: bool) -> Syntax | None:
     visible = []
-    for token in tokens(source):
+    for token in tokens(source, escapes):
         if isinstance(token, LexError):
             break
         if not token.hidden:
@@ -61,4 +61,4 @@ def _parse_tree(source: str, issues: Issues) -> Syntax | None:
             return parse_tokens(visible)
         except NotInGrammar:
             pass
-    return recovery.parse(source, issues)
+    return recovery.parse(source, issues, escapes)

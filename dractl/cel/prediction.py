@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dractl.cel.grammar import Choice, Loop, Network, State, StateKind, Transition
+from dractl.cel.grammar import Choice, Loop, Network, Optional, State, StateKind, Transition
 from dractl.cel.lexer import EOF, Token
 
 
@@ -199,8 +199,8 @@ class Predictor:
         self._open_stacks = _Stacks()
         self._recursive_rule = ""
 
-    def predict(self, decision: Choice | Loop, frame: Frame, precedence: int) -> int:
-        """The number (from 1) of the alternative; of a loop, 1 to go on and 2 to leave.
+    def predict(self, decision: Choice | Loop | Optional, frame: Frame, precedence: int) -> int:
+        """The number (from 1) of the alternative; of a loop or an optional part, 1 to go on and 2 to leave.
 
         Raises NoViableAlternative.
         """

@@ -36,6 +36,7 @@ from dractl.cel.syntax_tree import Frame, to_syntax
 _MAX_REPORTS = 100
 _MAX_RECOVERIES = 30
 _MAX_SKIPPED = 256
+_VERB = re.compile(r"%[-+# 0]*[0-9]*(?:\.[0-9]*)?(.?)", re.DOTALL)
 _RESERVED = re.compile(r"no viable alternative at input '.(true|false|null)'")
 
 
@@ -52,16 +53,19 @@ class _Mismatch(Exception):
         self.expected = expected
 
 
-def parse(source: str, issues: Issues) -> Syntax | None:
-    """The parse tree of ``source``, as far as there is one; errors go to ``issues``. Raises GaveUp, TooDeep."""
-    return to_syntax(_Parser(source, issues).parse())
+def parse(source: str, issues: Issues, escapes: bool = True) -> Syntax | None:
+    """The parse tree of ``source``, as far as there is one; errors go to ``issues``. Raises GaveUp, TooDeep.
+
+    ``escapes``: the grammar has names in backticks.
+    """
+    return to_syntax(_Parser(source, issues, escapes).parse())
 
 
 class _Tokens:
     """The visible tokens, read when needed; what is no token is reported on the way."""
 
-    def __init__(self, source: str, parser: _Parser) -> None:
-        self._reader = k.tokens(source)
+    def __init__(self, source: str, parser: _Parser, escapes: bool) -> None:
+        self._reader = k.tokens(source, escapes)
         self._parser = parser
         self._all: list[Token] = []
         self._visible: list[Token] = []
@@ -98,9 +102,10 @@ class _Budget:
 
 
 class _Parser:
-    def __init__(self, source: str, issues: Issues) -> None:
+    def __init__(self, source: str, issues: Issues, escapes: bool) -> None:
         self._issues = issues
-        self._network = network()
+        self._escapes = escapes
+        self._network = network(escapes)
         self._reports = 0
         self._recoveries = 0
         self._recovering = False
@@ -110,7 +115,7 @@ class _Parser:
         self._precedences = [0]
         self._state: State | None = None
         self._frame: Frame | None = None
-        self._tokens = _Tokens(source, self)
+        self._tokens = _Tokens(source, self, escapes)
         self._predictor = Predictor(self._network, self._tokens, lambda least: least >= self._precedences[-1])
 
     def parse(self) -> Frame:
@@ -119,6 +124,9 @@ class _Parser:
     # -- reports
 
     def report(self, offset: int, message: str) -> None:
+        if not self._escapes:
+            # cel-go before 0.23 took the message for a format
+            message = _VERB.sub(_missing_verb, message)
         if "no viable alternative" in message:
             message = _RESERVED.sub(r"mismatched input '\1' expecting IDENTIFIER", message)
         if self._reports >= _MAX_REPORTS:
@@ -303,7 +311,7 @@ class _Parser:
                     self._state = element.state
                 case Optional():
                     self._sync(element.state)
-                    if self._tokens.peek(0).kind in element.first:
+                    if self._goes_on(element):
                         self._sequence(element.elements)
                 case Choice():
                     self._sync(element.state)
@@ -328,7 +336,7 @@ class _Parser:
         elif label:
             self._frame.parts[label] = part
 
-    def _predict(self, decision: Choice | Loop) -> int:
+    def _predict(self, decision: Choice | Loop | Optional) -> int:
         assert self._frame is not None
         return self._predictor.predict(decision, self._frame, self._precedences[-1])
 
@@ -349,10 +357,10 @@ class _Parser:
         self._frame.alternative = alternative.name
         self._sequence(alternative.elements)
 
-    def _goes_on(self, loop: Loop) -> bool:
-        if loop.first is not None:
-            return self._tokens.peek(0).kind in loop.first
-        return self._predict(loop) == 1
+    def _goes_on(self, part: Loop | Optional) -> bool:
+        if part.first is not None:
+            return self._tokens.peek(0).kind in part.first
+        return self._predict(part) == 1
 
     def _loop(self, loop: Loop) -> None:
         self._sync(loop.state)
@@ -377,6 +385,14 @@ class _Parser:
         before.invoking = self._network.rules[before.rule].start
         before.parent = frame
         self._frame = frame
+
+
+def _missing_verb(verb: re.Match[str]) -> str:
+    """What Go's ``Sprintf`` makes of a verb without an argument."""
+    letter = verb.group(1)
+    if letter == "%":
+        return "%"
+    return f"%!{letter}(MISSING)" if letter else "%!(NOVERB)"
 
 
 def _follow(invoking: State) -> State:

@@ -107,15 +107,19 @@ def _member(frame: Frame) -> Syntax | None:
     optional = frame.token("opt") is not None
     match frame.alternative:
         case "select":
-            return Member(frame.start, operand, frame.token("op"), optional, _name(frame.frame("id")))
+            return Member(frame.start, operand, frame.token("op"), optional, _name(frame))
         case "call":
             args = _args(frame.frame("args"))
             return MethodCall(frame.start, operand, frame.token("id"), frame.token("open"), args)
     return Subscript(frame.start, operand, frame.token("op"), optional, to_syntax(frame.frame("index")))
 
 
-def _name(frame: Frame | None) -> Name | None:
-    return Name(frame.start, frame.token("id") if frame.alternative else None) if frame else None
+def _name(frame: Frame) -> Name | None:
+    """The field name in a selection or before a colon."""
+    token, named = frame.token("id"), frame.frame("id")
+    if token is not None:
+        return Name(token, token)
+    return Name(named.start, named.token("id") if named.alternative else None) if named is not None else None
 
 
 def _args(frame: Frame | None) -> list[Syntax | None]:
@@ -124,9 +128,11 @@ def _args(frame: Frame | None) -> list[Syntax | None]:
 
 def _primary(frame: Frame) -> Syntax | None:
     match frame.alternative:
+        case "name" if frame.token("op") is None:
+            return Identifier(frame.start, frame.token("dot"), frame.token("id"))
         case "ident":
             return Identifier(frame.start, frame.token("dot"), frame.token("id"))
-        case "call":
+        case "call" | "name":
             args = _args(frame.frame("args"))
             return FunctionCall(frame.start, frame.token("dot"), frame.token("id"), frame.token("op"), args)
         case "nested":
@@ -162,9 +168,7 @@ def _message(frame: Frame) -> Syntax:
     entries = frame.frame("entries")
     fields: Fields | None = None
     if entries is not None:
-        names = [
-            Field(each.start, each.token("opt") is not None, _name(each.frame("id"))) for each in entries.frames("keys")
-        ]
+        names = [Field(each.start, each.token("opt") is not None, _name(each)) for each in entries.frames("keys")]
         values = [to_syntax(each) for each in entries.frames("values")]
         fields = Fields(entries.start, names, entries.tokens("colons"), values)
     return Message(frame.start, frame.token("dot"), frame.tokens("ids"), frame.token("op"), fields)

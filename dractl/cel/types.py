@@ -33,6 +33,8 @@ class Kind(Enum):
     TYPE = auto()
     PARAM = auto()
     UINT = auto()
+    MISSING = auto()
+    """No type at all: a fault of cel-go before 0.26."""
 
     # a plain identity hash: the default one of Enum is a Python function, and types are hashed all the time
     __hash__ = object.__hash__
@@ -146,6 +148,8 @@ class Type:
         """Whether a value of ``other`` may stand where this type without parameters is declared."""
         if self.nullable and other.kind is Kind.NULL:
             return True
+        if self.kind is Kind.MISSING:
+            return False
         return self is other or self.is_dynamic or (self.kind is other.kind and self.name == other.name)
 
 
@@ -184,6 +188,7 @@ STRING = Type(Kind.STRING, "string")
 TIMESTAMP = Type(Kind.TIMESTAMP, "google.protobuf.Timestamp")
 TYPE = Type(Kind.TYPE, "type")
 UINT = Type(Kind.UINT, "uint")
+MISSING = Type(Kind.MISSING, "")
 
 
 def list_of(element: Type) -> Type:

@@ -37,34 +37,83 @@ COMPARABLE = (t.INT, t.UINT, t.DOUBLE, t.BOOL, t.DURATION, t.TIMESTAMP, t.STRING
 PRIMITIVES = (t.INT, t.STRING, t.BOOL, t.UINT, t.DOUBLE, t.BYTES)
 KEYS = (t.STRING, t.INT, t.BOOL, t.UINT)
 
-INTS = ("0", "1", "2", "3", "-1", "7", "42", "-7", "100", "1000000", "9223372036854775807", "-9223372036854775808", "0x1f")
+INTS = (
+    "0",
+    "1",
+    "2",
+    "3",
+    "-1",
+    "7",
+    "42",
+    "-7",
+    "100",
+    "1000000",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "0x1f",
+)
 UINTS = ("0u", "1u", "2u", "7u", "18446744073709551615u", "0xffu")
 DOUBLES = ("0.0", "1.0", "-1.5", "2.5", "3.14", "1e3", "1e-7", "1.7976931348623157e308", "-0.0", ".5", "0.1")
 WORDS = (
     "", "a", "b", "mig", "A100", "l40s", "gpu.example.com", "full", "1g.10gb", "zürich", "日本", "a,b,c", "Hello World",
-    "  trim me ", "x=y", "true", "12", "-3", "1.5", "aGVsbG8=", "UPPER", "aaaa", "%d items", "\\\\", "tab\\tnew\\nline", "😀",
+    "  trim me ", "x=y", "true", "12", "-3", "1.5", "aGVsbG8=", "UPPER", "aaaa", "%d items", "\\\\",
+    "tab\\tnew\\nline", "😀",
 )  # fmt: skip
 TEXTS: dict[str, tuple[str, ...]] = {
-    "quantity": ("1", "1Gi", "80Gi", "500m", "1.5", "-2k", "0", "1e3", "1E", "16Mi", "bad", "", "1.1.1", "100000000000000000000"),
+    "quantity": (
+        "1", "1Gi", "80Gi", "500m", "1.5", "-2k", "0", "1e3", "1E", "16Mi", "bad",
+        "", "1.1.1", "100000000000000000000",
+    ),
     "semver": ("1.2.3", "0.9.0", "2.0.0-rc.1+build.5", "v1.2.3", "1.2", "01.2.3", "bad", "", "1.0.0-alpha", "10.20.30"),
-    "url": ("https://example.com:8080/p?q=1", "/path", "http://[::1]/x?a=b&a=c", "not a url", "", "ftp://u@h/%41", "https://a.b/c d"),
-    "ip": ("127.0.0.1", "::1", "10.0.0.1", "fe80::1", "192.168.1.1", "224.0.0.1", "300.1.1.1", "::ffff:1.2.3.4", "", "2001:DB8::1"),
+    "url": (
+        "https://example.com:8080/p?q=1", "/path", "http://[::1]/x?a=b&a=c",
+        "not a url", "", "ftp://u@h/%41", "https://a.b/c d",
+    ),
+    "ip": (
+        "127.0.0.1", "::1", "10.0.0.1", "fe80::1", "192.168.1.1", "224.0.0.1",
+        "300.1.1.1", "::ffff:1.2.3.4", "", "2001:DB8::1",
+    ),
     "cidr": ("10.0.0.0/8", "192.168.0.0/16", "::1/128", "192.168.1.7/24", "2001:db8::/32", "10.0.0.0/33", "bad"),
     "duration": ("1h", "1.5s", "-2m", "0", "1h30m", "10ns", "bad", "300000h", "1d", ""),
-    "timestamp": ("2024-01-01T00:00:00Z", "1970-01-01T00:00:00.5+02:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "bad"),
-    "regex": ("^A", "[0-9]+", "a|b", "(a+)+$", ".*", "\\\\d{2,3}", "(?i)mig", "[", "(?P<n>x)", "\\\\pL+", "a{1001}", "^$"),
+    "timestamp": (
+        "2024-01-01T00:00:00Z", "1970-01-01T00:00:00.5+02:00",
+        "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "bad",
+    ),
+    "regex": (
+        "^A", "[0-9]+", "a|b", "(a+)+$", ".*", "\\\\d{2,3}", "(?i)mig", "[",
+        "(?P<n>x)", "\\\\pL+", "a{1001}", "^$",
+    ),
     "format": ("%d", "%s", "%s and %s", "%.2f", "%x", "%X", "%b", "%o", "%e", "%%", "%", "%q", "plain", "%.3e %d"),
     "named": ("dns1123Label", "uuid", "date", "uri", "none", "byte", "qualifiedName", "labelValue", "datetime"),
     "zone": ("UTC", "Europe/Berlin", "-08:00", "02:30", "bad/zone", "America/New_York"),
-    "number": ("1", "-5", "0x10", "1.5", "abc", "", "9223372036854775808", "18446744073709551615", "1e400", "NaN", "Infinity"),
+    "number": (
+        "1", "-5", "0x10", "1.5", "abc", "", "9223372036854775808",
+        "18446744073709551615", "1e400", "NaN", "Infinity",
+    ),
 }  # fmt: skip
 TEXT_OF_FUNCTION = {
-    "quantity": "quantity", "isQuantity": "quantity", "semver": "semver", "isSemver": "semver", "url": "url", "isURL": "url",
+    "quantity": "quantity", "isQuantity": "quantity", "semver": "semver", "isSemver": "semver", "url": "url",
+    "isURL": "url",
     "ip": "ip", "isIP": "ip", "ip.isCanonical": "ip", "cidr": "cidr", "isCIDR": "cidr", "containsIP": "ip",
     "containsCIDR": "cidr", "duration": "duration", "timestamp": "timestamp", "format.named": "named", "int": "number",
     "uint": "number", "double": "number",
 }  # fmt: skip
-ATTRIBUTES = ("model", "index", "healthy", "ver", "cc", "profile", "neg", "big", "empty", "uni", "pre", "missing", "links", "lanes")
+ATTRIBUTES = (
+    "model",
+    "index",
+    "healthy",
+    "ver",
+    "cc",
+    "profile",
+    "neg",
+    "big",
+    "empty",
+    "uni",
+    "pre",
+    "missing",
+    "links",
+    "lanes",
+)
 CAPACITIES = ("memory", "cores", "bw", "missing")
 DOMAINS = ("gpu.example.com", "gpu.example.com", "gpu.example.com", "other.example.io", "unknown.domain")
 
@@ -110,7 +159,9 @@ class Generator:
             return t.map_of(self.rng.choice(KEYS), self._any_type(depth - 1))
         if roll < 0.85:
             return t.optional_of(self._any_type(depth - 1))
-        return self.rng.choice((t.DURATION, t.TIMESTAMP, t.QUANTITY, t.SEMVER, t.URL, t.IP, t.CIDR, t.NAMED_FORMAT, t.DYN))
+        return self.rng.choice(
+            (t.DURATION, t.TIMESTAMP, t.QUANTITY, t.SEMVER, t.URL, t.IP, t.CIDR, t.NAMED_FORMAT, t.DYN)
+        )
 
     def _fill(self, pattern: Type, bound: dict[str, Type]) -> Type:
         if pattern.kind is Kind.PARAM:
@@ -287,7 +338,9 @@ class Generator:
 
     def _variable(self) -> str:
         self._names += 1
-        return self.rng.choice(("x", "y", "k", "v", "i", "device2", "cel")) + (str(self._names) if self._names > 2 else "")
+        return self.rng.choice(("x", "y", "k", "v", "i", "device2", "cel")) + (
+            str(self._names) if self._names > 2 else ""
+        )
 
     def _ternary(self, wanted: Type, depth: int) -> str:
         condition = self._make(t.BOOL, depth - 1)
@@ -441,9 +494,12 @@ def _enclosed(text: str) -> str:
 
 _TOKEN = re.compile(r"""\s+|\w+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|&&|\|\||[=!<>]=|.""", re.DOTALL)
 FRAGMENTS = (
-    "(", ")", "[", "]", "{", "}", ".", ",", "?", ":", "==", "!=", "<", ">=", "&&", "||", "!", "-", "+", "*", "/", "%", "in",
-    "1", "1u", "2.5", '"x"', "'y'", "b'z'", "true", "null", "device", "x", "size", ".?", "[?", "has", "for", "`a`", "#", "=", "&",
-    "|", '"', "'", "\\", "\n", "\t", "//", "é", "😀", ";", "@", "$", "all", "cel.bind(x, 1, x)", "0x", "1.", "..", "-1", "{}", "[]",
+    "(", ")", "[", "]", "{", "}", ".", ",", "?", ":", "==", "!=", "<", ">=", "&&", "||", "!", "-", "+", "*", "/",
+    "%", "in",
+    "1", "1u", "2.5", '"x"', "'y'", "b'z'", "true", "null", "device", "x", "size", ".?", "[?", "has", "for", "`a`",
+    "#", "=", "&",
+    "|", '"', "'", "\\", "\n", "\t", "//", "é", "😀", ";", "@", "$", "all", "cel.bind(x, 1, x)", "0x", "1.", "..",
+    "-1", "{}", "[]",
 )  # fmt: skip
 
 

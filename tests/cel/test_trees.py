@@ -20,7 +20,13 @@ from dractl.cel.syntax import Syntax
 from dractl.cel.walk import bottom_up
 
 ENV = Environment((1, 36))
-KINDS = {"Comprehension": "comprehension", "ListExpr": "list", "Literal": "literal", "MapExpr": "map", "Select": "select"}
+KINDS = {
+    "Comprehension": "comprehension",
+    "ListExpr": "list",
+    "Literal": "literal",
+    "MapExpr": "map",
+    "Select": "select",
+}
 
 
 def kind(node: Node) -> str:

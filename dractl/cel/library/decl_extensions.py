@@ -56,4 +56,3 @@ list_google.protobuf.Timestamp_sort: (list(timestamp)).sort() -> list(timestamp)
 list_string_sort: (list(string)).sort() -> list(string)
 list_bytes_sort: (list(bytes)).sort() -> list(bytes)
 """
-

@@ -199,4 +199,3 @@ COMPREHENSIONS = """\
 @mapInsert_map_key_value: cel.@mapInsert(map(K, V), K, V) -> map(K, V)
 @mapInsert_map_map: cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)
 """
-
