@@ -196,8 +196,11 @@ def _wrap(number: int) -> int:
 
 
 def _int64(quantity: Quantity) -> int:
-    """``Quantity.Value``."""
-    return _wrap(quantity.value())
+    """``Quantity.Value``: zero where Go keeps a mantissa and a scale that overflow, wrapped where it keeps a decimal."""
+    value = quantity.value()
+    if MIN_INT64 <= value <= MAX_INT64:
+        return value
+    return 0 if _form(quantity) is not None else _wrap(value)
 
 
 def _is_milli(quantity: Quantity) -> bool:
