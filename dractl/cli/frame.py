@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "dractl.cli.explain", "Why a claim or pod is pending, device by device; what a DRA code means."),
     ("diagnose", "dractl.cli.diagnose", "What is wrong in this cluster, the worst first."),
-    ("simulate", "dractl.cli.simulate", "What if: manifests placed, nodes drained, devices tainted; how many more fit."),
+    ("simulate", "dractl.cli.simulate", "What if: manifests placed, nodes drained, devices tainted; how many fit."),
     ("convert", "dractl.cli.convert", "Bring old manifests and device plugin workloads to the API of today."),
     ("generate", "dractl.cli.generate", "Make claims, classes, roles and more from what is wanted, tried on a fleet."),
     ("get", "dractl.cli.get", "List devices, pools, claims, classes, nodes and more."),
     ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
     ("cel", "dractl.cli.cel", "Check CEL expressions, try them on devices, list the fields that drivers publish."),
     ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),
+    ("metrics", "dractl.cli.metrics", "Serve the cluster's state to Prometheus."),
     ("snapshot", "dractl.cli.snapshot", "Record a cluster in a file, describe and compare such files."),
     ("discover", "dractl.cli.discover", "Show this host's devices, their wiring, and what a driver publishes."),
 )

@@ -149,6 +149,12 @@ def _matches(context: Context, item: DeviceClass) -> tuple[set[int], dict[str, l
     return matched, errors
 
 
+def selected_devices(context: Context, item: DeviceClass) -> list[PublishedDevice]:
+    """The published devices that a class selects."""
+    matched = _matches(context, item)[0]
+    return [found for found in context.inventory.devices.values() if id(found) in matched]
+
+
 def _judge(selectors: list[Selector], driver: str, published: PublishedDevice) -> tuple[bool, str | None]:
     for number, selector in enumerate(selectors):
         if selector.error is not None:

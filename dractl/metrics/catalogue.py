@@ -1,0 +1,104 @@
+"""Every metric that dractl serves: name, meaning, labels and what bounds its number of series.
+
+Alerts and dashboards that dractl writes may use these names and those of Kubernetes' own components listed below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A gauge, unless ``kind`` says counter. ``bound`` says what limits the number of series."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    bound: str
+    kind: str = "gauge"
+
+
+DEVICES = Definition(
+    "dractl_devices",
+    "Published devices of current pool generations by state: free, used, shared, full, tainted, counters-exhausted, "
+    "pool-incomplete, node-missing.",
+    ("driver", "node", "state"),
+    "drivers x nodes x states that occur",
+)
+CLASS_DEVICES = Definition(
+    "dractl_class_devices",
+    "Devices that a DeviceClass selects, by state.",
+    ("class", "state"),
+    "classes x states that occur",
+)
+POOLS = Definition("dractl_pools", "Pools by completeness.", ("driver", "status"), "drivers x 3")
+CLAIMS = Definition(
+    "dractl_claims",
+    "ResourceClaims by state: pending, allocated, reserved, deleting. A claim of several classes counts once, under "
+    "the class of its first request.",
+    ("namespace", "class", "state"),
+    "namespaces x classes x 4 that occur",
+)
+PENDING_AGE = Definition(
+    "dractl_claims_pending_age_seconds_max",
+    "Age of the oldest claim that a pod waits for and that is not allocated.",
+    ("namespace",),
+    "namespaces with pending claims",
+)
+PENDING_REASONS = Definition(
+    "dractl_claims_pending_reason",
+    "Claims that pods wait for, by verdict of the allocator and by the code of the worst finding (none: empty).",
+    ("verdict", "code"),
+    "4 verdicts x codes that occur",
+)
+FINDINGS = Definition(
+    "dractl_findings", "Findings of dractl diagnose.", ("code", "severity", "category"), "codes that occur"
+)
+CHECKS = Definition(
+    "dractl_checks", "Checks of dractl diagnose by outcome: passed, found, skipped, failed.", ("outcome",), "4"
+)
+TOPOLOGY = Definition(
+    "dractl_pods_topology",
+    "Running pods with a NIC and another device, by how near the nearest pair is: root (one PCIe root), numa (one NUMA "
+    "node), apart, unknown.",
+    ("quality",),
+    "4",
+)
+READ_TIME = Definition(
+    "dractl_read_timestamp_seconds", "Unix time of the last complete reading of the cluster.", (), "1"
+)
+READ_DURATION = Definition("dractl_read_duration_seconds", "How long the last reading and computing took.", (), "1")
+READ_ERRORS = Definition("dractl_read_errors_total", "Readings of the cluster that failed.", (), "1", "counter")
+UNSEEN = Definition("dractl_unseen_kinds", "Kinds that could not be read (partial rights).", ("kind",), "kinds")
+
+OWN: tuple[Definition, ...] = (
+    DEVICES,
+    CLASS_DEVICES,
+    POOLS,
+    CLAIMS,
+    PENDING_AGE,
+    PENDING_REASONS,
+    FINDINGS,
+    CHECKS,
+    TOPOLOGY,
+    READ_TIME,
+    READ_DURATION,
+    READ_ERRORS,
+    UNSEEN,
+)
+
+KUBERNETES: dict[str, tuple[str, ...]] = {
+    # kubelet
+    "dra_operations_duration_seconds": ("operation_name", "is_error"),
+    "dra_grpc_operations_duration_seconds": ("driver_name", "method_name", "grpc_status_code"),
+    "dra_resource_claims_in_use": ("driver_name",),
+    # kube-scheduler
+    "scheduler_unschedulable_pods": ("plugin", "profile"),
+    "scheduler_plugin_execution_duration_seconds": ("plugin", "extension_point", "status"),
+    # kube-controller-manager
+    "resourceclaim_controller_resource_claims": ("allocated", "admin_access", "source"),
+    "resourceclaim_controller_creates_total": ("status", "admin_access"),
+    "workqueue_depth": ("name",),
+}
+"""Metrics of Kubernetes 1.36's own components that concern DRA, with their labels (histograms without suffix)."""
