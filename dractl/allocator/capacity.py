@@ -146,8 +146,8 @@ class CapacityRules:
         if not _is_milli(requested):
             raise _Unrepresentable(f"request {requested} is not a representable milli value")
         wanted, by, start = (item.nano // _MILLI for item in (requested, step, least))
-        steps = _steps(wanted - start, by)
-        if steps > _quotient(MAX_INT64 - start, by):
+        steps = _steps(_wrap(wanted - start), by)
+        if steps > _quotient(_wrap(MAX_INT64 - start), by):
             raise _Unrepresentable(f"rounding request {requested} up to the next step passes the milli-value range")
         return Quantity((start + by * steps) * _MILLI, step.notation)
 
@@ -196,7 +196,7 @@ def _wrap(number: int) -> int:
 
 
 def _int64(quantity: Quantity) -> int:
-    """``Quantity.Value``: zero where Go keeps a mantissa and a scale that overflow, wrapped where it keeps a decimal."""
+    """``Quantity.Value``: zero where a mantissa with its scale overflows, wrapped where Go keeps a big decimal."""
     value = quantity.value()
     if MIN_INT64 <= value <= MAX_INT64:
         return value
