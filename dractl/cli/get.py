@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from dractl.cel.environment import Environment
     from dractl.inventory import Inventory
 
+_KINDS = (
+    "ResourceSlice", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "DeviceTaintRule", "Pod", "Node"
+)  # fmt: skip
+"""What is read of a running cluster for lists: events, workloads and roles are not."""
+
 app = new_app(help="List devices, pools, slices, claims, templates, classes, nodes and taints.")
 
 
@@ -75,7 +80,7 @@ def devices(
     from dractl.listing import filters
     from dractl.listing.devices import device_rows
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
     rows = device_rows(inventory)
     if namespace is not None and not all_namespaces:
         rows = [row for row in rows if any(holder.namespace == namespace for holder in row.holders)]
@@ -107,7 +112,7 @@ def pools(
     """Pools of devices: generation, completeness, how many are free."""
     from dractl.listing.lists import pool_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, pool_list(inventory), node, driver)
     return _show(inventory, "Pool", _sorted(rows, sort_by), output)
 
@@ -126,7 +131,7 @@ def slices(
     """ResourceSlices, and which of them are replaced."""
     from dractl.listing.lists import slice_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, slice_list(inventory), node, driver)
     return _show(inventory, "Slice", _sorted(rows, sort_by), output)
 
@@ -147,7 +152,7 @@ def claims(
     """ResourceClaims: requests, state, nodes and pods."""
     from dractl.listing.lists import claim_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
     rows = _in_namespace(claim_list(inventory), namespace, all_namespaces)
     rows = _narrow(inventory, rows, node, driver)
     return _show(inventory, "Claim", _sorted(rows, sort_by), output)
@@ -167,7 +172,7 @@ def templates(
     """ResourceClaimTemplates: requests, and pods that name them."""
     from dractl.listing.lists import template_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
     rows = _in_namespace(template_list(inventory), namespace, all_namespaces)
     return _show(inventory, "Template", _sorted(rows, sort_by), output)
 
@@ -186,7 +191,7 @@ def classes(
     from dractl.listing.filters import class_matcher
     from dractl.listing.lists import class_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = class_list(inventory, class_matcher(inventory, _environment(inventory, kubernetes)))
     return _show(inventory, "Class", _sorted(rows, sort_by), output)
 
@@ -205,7 +210,7 @@ def nodes(
     """Nodes with their devices; also nodes that only slices name."""
     from dractl.listing.lists import node_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, node_list(inventory), node, driver)
     return _show(inventory, "Node", _sorted(rows, sort_by), output)
 
@@ -223,7 +228,7 @@ def taints(
     """Taints that drivers publish, and DeviceTaintRules."""
     from dractl.listing.lists import taint_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, taint_list(inventory), None, driver)
     return _show(inventory, "Taint", _sorted(rows, sort_by), output)
 

@@ -36,6 +36,9 @@ PLURALS = {
 }
 
 
+REASONS = {401: "Unauthorized", 403: "Forbidden", 410: "Expired", 429: "TooManyRequests", 500: "InternalError"}
+
+
 @dataclass(slots=True)
 class Fault:
     """Instead of the right answer: a status with a message, ``cut`` after so many bytes, ``raw`` bytes, or, after
@@ -197,7 +200,7 @@ class ApiServer:
                 if server.token and self.headers.get("authorization") != f"Bearer {server.token}":
                     fault = Fault(401, "Unauthorized")
                 if fault is not None and fault.status:
-                    self._send(fault.status, status(fault.status, "", fault.message), fault.headers)
+                    self._send(fault.status, status(fault.status, REASONS.get(fault.status, ""), fault.message), fault.headers)
                     return
                 if method == "DELETE":
                     code, body = server.remove(split.path)
