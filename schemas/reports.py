@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dractl.explain.report import ClaimExplanation, PodExplanation
+from dractl.explain.reports import ClassExplanation, DeviceExplanation, NodeExplanation
 from dractl.listing.expressions import ExpressionCheck, ExpressionEvaluation, FieldReport
 from dractl.listing.recording import Changes, Recording
 from dractl.render.text.lists import ROW_KINDS
@@ -61,7 +62,13 @@ def reports() -> dict[str, Any]:
         "ExpressionEvaluation": ExpressionEvaluation,
         "FieldReport": FieldReport,
     }
-    explanations = {"ClaimExplanation": ClaimExplanation, "PodExplanation": PodExplanation}
+    explanations = {
+        "ClaimExplanation": ClaimExplanation,
+        "PodExplanation": PodExplanation,
+        "DeviceExplanation": DeviceExplanation,
+        "NodeExplanation": NodeExplanation,
+        "ClassExplanation": ClassExplanation,
+    }
     return {**lists, **recordings, **expressions, **explanations}
 
 

@@ -91,6 +91,69 @@ def pod(
 
 
 @app.command()
+def device(
+    name: Annotated[str, typer.Argument(metavar="DRIVER/POOL/DEVICE", help="The device; a unique end will do.")],
+    output: options.Output = options.Format.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """Who has a device, which classes select it, and which pending claims could take it."""
+    from dractl.explain.device import explain_device
+    from dractl.render.text.explain_more import render_device
+
+    question = question_of(open_inventory(snapshot, demo, context, kubeconfig), kubernetes)
+    plain = explain_device(question, name).to_json()
+    wide = output == options.Format.WIDE
+    emit_report(plain, output, lambda terminal: render_device(plain, terminal, wide))
+    return Exit.GOOD
+
+
+@app.command()
+def node(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the Node.")],
+    output: options.Output = options.Format.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """What a node has, who has it, and which pending claims it could serve."""
+    from dractl.explain.node import explain_node
+    from dractl.render.text.explain_more import render_node
+
+    question = question_of(open_inventory(snapshot, demo, context, kubeconfig), kubernetes)
+    plain = explain_node(question, name).to_json()
+    wide = output == options.Format.WIDE
+    emit_report(plain, output, lambda terminal: render_node(plain, terminal, wide))
+    return Exit.GOOD
+
+
+@app.command("class")
+def device_class(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the DeviceClass.")],
+    output: options.Output = options.Format.TEXT,
+    snapshot: options.Snapshot = None,
+    demo: options.Demo = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    kubernetes: options.Kubernetes = None,
+) -> int:
+    """Which devices a class selects, which it nearly selects, and who asks for it."""
+    from dractl.explain.device_class import explain_class
+    from dractl.render.text.explain_more import render_class
+
+    question = question_of(open_inventory(snapshot, demo, context, kubeconfig), kubernetes)
+    plain = explain_class(question, name).to_json()
+    wide = output == options.Format.WIDE
+    emit_report(plain, output, lambda terminal: render_class(plain, terminal, wide))
+    return Exit.GOOD if plain["selected"] else Exit.NOT_GOOD
+
+
+@app.command()
 def code(
     name: Annotated[str, typer.Argument(metavar="DRAnnn", help="Code or name of a finding.")],
 ) -> int:

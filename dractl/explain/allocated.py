@@ -66,6 +66,9 @@ def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, 
         answer.say(f"claim {key_of(claim)} is allocated ({where}) and {reserved}")
         for pod in preparing:
             answer.say(f"pod {key_of(pod)} is on {pod.node_name}, and its containers have not started yet")
+    for pod in running:
+        if pod.meta.deletion_timestamp:
+            answer.say(f"pod {key_of(pod)} is being deleted; the devices become free when it is gone")
     gone = gone_consumers(inventory, claim)
     if gone and len(gone) == len(claim.reserved_for):
         text = f"the reservation names {gone_words(inventory, claim)}: nothing uses the devices"
@@ -331,8 +334,11 @@ def _elsewhere(question: Question, answer: Answer, claim: ResourceClaim, pod: Po
     if not nodes:
         return
     free = listing(
-        [f"{name} ({count(len(case.nodes[name].result.allocations[0].results), 'device')} free)"  # type: ignore[index]
-         for name in sorted(nodes, key=natural)], 4
+        [
+            f"{name} ({count(len(case.nodes[name].result.allocations[0].results), 'device')} free)"  # type: ignore[index]
+            for name in sorted(nodes, key=natural)
+        ],
+        4,
     )
     answer.advise(
         f"until then, to run elsewhere, cordon {pod.node_name}, delete pod {key_of(pod)} and create it again, so that "

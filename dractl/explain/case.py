@@ -60,14 +60,16 @@ class Case:
     limits: Limits = field(default_factory=Limits)
     parent: Case | None = None
     """The same question about another state of the cluster, whose evaluations of selectors are used again."""
+    only: frozenset[str] | None = None
+    """The nodes to look at; None for all."""
 
     @cached_property
     def survey(self) -> Survey:
         """All devices in the eyes of all requests."""
         if self.parent is not None:
             known = self.parent.survey
-            return Survey(self.inventory, self.profile, known.asks, known)
-        return Survey(self.inventory, self.profile, asks_of(self.inventory, self.claims))
+            return Survey(self.inventory, self.profile, known.asks, known, self.only)
+        return Survey(self.inventory, self.profile, asks_of(self.inventory, self.claims), only=self.only)
 
     @cached_property
     def reasons(self) -> Reasons:
@@ -113,9 +115,7 @@ class Case:
 
     def fitting(self, eligible: bool = True) -> list[NodeAnswer]:
         """Nodes on which the claims fit, among those that the pods may use or among the others."""
-        return [
-            answer for answer in self.nodes.values() if answer.verdict == FITS and answer.eligible == eligible
-        ]
+        return [answer for answer in self.nodes.values() if answer.verdict == FITS and answer.eligible == eligible]
 
     @cached_property
     def errors(self) -> list[NodeAnswer]:
@@ -148,6 +148,7 @@ class Case:
             self.now,
             self.limits,
             parent=self,
+            only=self.only,
         )
         nodes = [self.survey.nodes[answer.name].node for answer in self.eligible]
         for start in range(0, len(nodes), _CHUNK):

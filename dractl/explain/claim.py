@@ -27,11 +27,12 @@ from dractl.explain.lifecycle import (
 from dractl.explain.pending import explain_devices
 from dractl.explain.placement import gates, placed_by_hand, pods_text
 from dractl.explain.report import ClaimExplanation, NameView, PodExplanation, Verdict
+from dractl.explain.tainting import taint_rules
 from dractl.explain.views import constraint_views, node_views, request_views
 from dractl.explain.words import listing, near, plural, ranges
 from dractl.inventory import Inventory, Key, Release, key_of
 from dractl.kube.objects import Pod, ResourceClaim
-from dractl.rules import allocation, lifecycle, scheduler
+from dractl.rules import allocation, lifecycle
 from dractl.rules.finding import ObjectRef
 
 VERDICTS: dict[str, Verdict] = {"fits": "fits", "doesNotFit": "doesNotFit", "error": "error", "undecided": "undecided"}
@@ -222,9 +223,7 @@ def nobody(inventory: Inventory, claim: ResourceClaim, answer: Answer, case: Cas
     who = f"the pods that refer to claim {key_of(claim)} are finished ({listing(finished, 3)})"
     text = who if finished else f"no pod refers to claim {key_of(claim)}"
     text = f"{text}, and a claim is allocated only when a pod that uses it is scheduled"
-    answer.find(
-        lifecycle.UNUSED_CLAIM.finding(text, ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace))
-    )
+    answer.find(lifecycle.UNUSED_CLAIM.finding(text, ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace)))
     if case.verdict == FITS:
         answer.details.insert(0, answer.summary)
         answer.summary = ""
@@ -326,46 +325,6 @@ def _by_itself(question: Question, claim: ResourceClaim, pod: Pod, answer: Answe
     answer.say(f"claim {key_of(claim)} by itself would fit on {listing(parts, 4)}{more}")
 
 
-def taint_rules(case: Case, answer: Answer) -> None:
-    """DeviceTaintRules that this scheduler does not heed although they fit devices of interest."""
-    rules = case.inventory.taint_rules
-    heeded = any(
-        taint.rule for item in case.survey.slices for device in item.devices for taint in device.taints
-    ) or _applied(case)
-    if not rules or heeded:
-        return
-    selected = {
-        device for judgements in case.survey.judgements for device, judged in judgements.items() if judged.selected
-    }
-    fitting = [
-        rule
-        for rule in rules
-        if rule.selector is not None
-        and any(
-            rule.selector.driver in (None, one.driver)
-            and rule.selector.pool in (None, one.pool)
-            and rule.selector.device in (None, one.device)
-            for one in selected
-        )
-    ]
-    if not fitting:
-        return
-    names = listing([rule.meta.name for rule in fitting], 3)
-    why = (
-        "kube-scheduler 1.36.0 to 1.36.2 does not see such rules"
-        if "taint-rules-unseen" in case.profile.quirks
-        else f"the feature gate DRADeviceTaintRules is off by default in {case.release.minor}"
-    )
-    text = (
-        f"DeviceTaintRule {names} is for devices that this claim could take, but is not heeded here: {why}"
-    )
-    answer.find(scheduler.TAINT_RULES_IGNORED.finding(text, ObjectRef("DeviceTaintRule", fitting[0].meta.name)))
-
-
-def _applied(case: Case) -> bool:
-    return any(new is not old for new, old in zip(case.survey.slices, case.inventory.slices, strict=True))
-
-
 def remarks(question: Question, case: Case, answer: Answer) -> None:
     """What was assumed and what was not judged."""
     if case.unjudged:
@@ -408,4 +367,3 @@ def _not_found(inventory: Inventory, namespace: str, name: str) -> DractlError:
 def _parts(name: str, candidates: list[str]) -> list[str]:
     """Names that begin with the one given: a generated claim has five letters more."""
     return [one for one in candidates if one.startswith(name) or name.startswith(one)][:4]
-

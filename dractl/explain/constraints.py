@@ -48,9 +48,7 @@ def rules_of(asks: Sequence[Ask]) -> list[Rule]:
     claims = {id(ask.claim): ask.claim for ask in asks}
     for claim in claims.values():
         for index, constraint in enumerate(claim.spec.constraints):
-            bound = [
-                number for number, ask in enumerate(asks) if ask.claim is claim and binds(constraint, ask)
-            ]
+            bound = [number for number, ask in enumerate(asks) if ask.claim is claim and binds(constraint, ask)]
             out.append(Rule(claim, index, constraint, bound))
     return out
 
@@ -112,9 +110,7 @@ def _holds(units: list[list[int]], asks: Sequence[Ask], by_ask: dict[int, list[C
             return False
         needed += min(asks[index].count for index in unit)
         together |= {one.id for index in unit for one in by_ask.get(index, ())}
-    shared = any(
-        one.device.allow_multiple_allocations for found in by_ask.values() for one in found
-    )
+    shared = any(one.device.allow_multiple_allocations for found in by_ask.values() for one in found)
     return shared or len(together) >= needed
 
 

@@ -110,9 +110,7 @@ def _closest(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Stat
     kinds = {blocker.kind for answer in close for blocker in answer.reason.blockers}
     for kind in (NO_ATTRIBUTE, NO_GROUP, NOT_DISTINCT):
         if kind in kinds:
-            chosen = [
-                answer for answer in close if any(blocker.kind == kind for blocker in answer.reason.blockers)
-            ]
+            chosen = [answer for answer in close if any(blocker.kind == kind for blocker in answer.reason.blockers)]
             return _constraint_sentences(case, kind, chosen, where)
     every = list(range(len(case.survey.asks)))
     near = [answer.name for answer in close]
@@ -210,8 +208,12 @@ def constraint_sentence(case: Case, blocker: Blocker, answers: Sequence[NodeAnsw
     if len(rule.asks) == 1:
         ask = asks[rule.asks[0]]
         most = max(
-            (len(found) for answer in answers for by in answer.reason.groups[blocker.rule].values.values()
-             for found in by.values()),
+            (
+                len(found)
+                for answer in answers
+                for by in answer.reason.groups[blocker.rule].values.values()
+                for found in by.values()
+            ),
             default=0,
         )
         return (

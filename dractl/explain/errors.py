@@ -6,7 +6,7 @@ They are no refusal of one node: kube-scheduler ends the attempt for all nodes w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dractl.explain.answer import Answer
@@ -257,10 +257,8 @@ def _all_names(device_id: DeviceId, device: Device) -> dict[tuple[str, str], str
     return {**names_of(device_id.driver, device), **names_of(device_id.driver, device, "capacity")}
 
 
-def _nodes_of(case: Case, devices: object) -> list[str]:
-    names = {
-        node for device in list(devices) for node in case.survey.nodes_of_device.get(device, [])  # type: ignore[call-overload]
-    }
+def _nodes_of(case: Case, devices: Iterable[DeviceId]) -> list[str]:
+    names = {node for device in devices for node in case.survey.nodes_of_device.get(device, [])}
     return sorted(names, key=natural)
 
 

@@ -199,8 +199,12 @@ def _holder_text(holder: Holder) -> str:
 
 @dataclass(slots=True)
 class _Program:
-    """The compiled selectors of an ask, whole and taken apart."""
+    """The compiled selectors of an ask, whole and taken apart.
 
+    It holds on to the ask, since results are kept by the ask's identity.
+    """
+
+    ask: Ask
     whole: list[tuple[bool, int, Selector]]
     terms: list[tuple[bool, int, Term, Selector]]
 
@@ -349,7 +353,7 @@ class Judge:
                 terms.extend(
                     (of_class, index, term, compile_selector(term.source, environment)) for term in terms_of(one.cel)
                 )
-        return _Program(whole, terms)
+        return _Program(ask, whole, terms)
 
     def _capacity(self, ask: Ask, device_id: DeviceId, device: Device) -> CapacityShort | None:
         if not self.profile.features.consumable_capacity:

@@ -240,6 +240,13 @@ def events_about(inventory: Inventory, claim: ResourceClaim | None, pods: Iterab
     for pod in pods:
         events = inventory.events_of("Pod", pod.meta.namespace, pod.meta.name)
         found += [event for event in events if not event.uid or not pod.meta.uid or event.uid == pod.meta.uid]
+    placed = {(event.namespace, event.name): when(event) for event in found if event.reason == "Scheduled"}
+    # what the scheduler said before it placed the pod is history
+    found = [
+        event
+        for event in found
+        if event.reason != "FailedScheduling" or when(event) > placed.get((event.namespace, event.name), "")
+    ]
     latest: dict[tuple[str, str, str, str], Event] = {}
     for event in found:
         key = (event.kind, event.name, event.reason, event.message)

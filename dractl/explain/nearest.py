@@ -76,7 +76,7 @@ def _misses(survey: Survey, index: int, nodes: frozenset[str] | None) -> Misses:
     inside = {device_id: judgement for device_id, judgement in judged.items() if not by_class(judgement)}
     # where the class itself takes no device, those of its driver are the ones to look at
     for device_id, judgement in (inside or judged).items():
-        if not inside and not _same_driver(judgement.selection.faults):
+        if not inside and not same_driver(judgement.selection.faults):
             continue
         total += 1
         if judgement.code not in (CLASS, REQUEST, ERROR):
@@ -125,7 +125,7 @@ def _visible(survey: Survey, nodes: Iterable[str] | None) -> set[DeviceId] | Non
     return found
 
 
-def _same_driver(faults: Iterable[Fault]) -> bool:
+def same_driver(faults: Iterable[Fault]) -> bool:
     """Whether a refusal by the class is not about the driver: a device of another driver is no near miss."""
     return not any(fault.term.field is not None and fault.term.field.kind == "driver" for fault in faults)
 

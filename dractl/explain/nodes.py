@@ -180,7 +180,5 @@ def drivers_of(survey: Survey, index: int) -> set[str]:
     if named:
         return named
     return {
-        device.driver
-        for device, judgement in survey.judgements[index].items()
-        if judgement.code != "class-selector"
+        device.driver for device, judgement in survey.judgements[index].items() if judgement.code != "class-selector"
     }

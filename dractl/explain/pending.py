@@ -149,9 +149,7 @@ def _scope_words(case: Case, nodes: Sequence[NodeAnswer], others: bool) -> tuple
     return f" on the {len(nodes)} nodes that the pod may use", ""
 
 
-def _hopeless(
-    case: Case, idle: Case, answer: Answer, names: list[str], where: str, told: Sequence[Statement]
-) -> None:
+def _hopeless(case: Case, idle: Case, answer: Answer, names: list[str], where: str, told: Sequence[Statement]) -> None:
     """It would not fit even if all devices were free: what is taken comes on top."""
     now = statements(case, [case.nodes[name] for name in names], where)
     known = {one.text for one in told}

@@ -130,9 +130,7 @@ def placed_by_hand(case: Case, answer: Answer, pods: Sequence[Pod]) -> None:
         )
         answer.say(text)
         answer.say("the claim controller only reserves a claim that is allocated already")
-        answer.find(
-            lifecycle.PLACED_PAST_SCHEDULER.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace))
-        )
+        answer.find(lifecycle.PLACED_PAST_SCHEDULER.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
         if node is not None and node.verdict == "fits" and node.result.allocations:
             devices = [one.device for allocation in node.result.allocations for one in allocation.results]
             verb = plural(len(devices), "is")

@@ -18,13 +18,13 @@ from dractl.explain.claim import (
     fits_or_not,
     put,
     remarks,
-    taint_rules,
 )
 from dractl.explain.entries import entry_view, explain_missing_claim
 from dractl.explain.extended import Extended, claim_for, explain_extended, extended_of
 from dractl.explain.lifecycle import age_of, event_view, events_about, pod_view, role_of
 from dractl.explain.placement import gates
 from dractl.explain.report import ClaimExplanation, NameView, PodExplanation, PodState
+from dractl.explain.tainting import taint_rules
 from dractl.explain.views import constraint_views, node_views, request_views
 from dractl.explain.words import listing, near, plural, ranges
 from dractl.inventory import Inventory, Key, LinkState, PodClaim, key_of

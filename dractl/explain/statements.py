@@ -160,9 +160,7 @@ def _unseen(scope: Scope) -> list[str]:
         else:
             reason = "in a pool that does not count"
         found.setdefault(reason, []).append(device_id)
-    return [
-        f"{device_names(devices, 3)} {plural(len(devices), 'is')} {reason}" for reason, devices in found.items()
-    ]
+    return [f"{device_names(devices, 3)} {plural(len(devices), 'is')} {reason}" for reason, devices in found.items()]
 
 
 # --- nothing matches ------------------------------------------------------------------------------------------------
@@ -349,9 +347,7 @@ _CODE_WORDS = {
 
 def code_counts(codes: Counter[str]) -> str:
     """``24 are in use, 8 are tainted``."""
-    parts = [
-        f"{times:,} {plural(times, 'is')} {_CODE_WORDS.get(code, code)}" for code, times in codes.most_common()
-    ]
+    parts = [f"{times:,} {plural(times, 'is')} {_CODE_WORDS.get(code, code)}" for code, times in codes.most_common()]
     return listing(parts, 6) or "none is left"
 
 

@@ -81,9 +81,17 @@ class Survey:
     """The devices of an inventory in the eyes of some asks."""
 
     def __init__(
-        self, inventory: Inventory, profile: Profile, asks: list[Ask], alike: Survey | None = None
+        self,
+        inventory: Inventory,
+        profile: Profile,
+        asks: list[Ask],
+        alike: Survey | None = None,
+        only: frozenset[str] | None = None,
     ) -> None:
-        """``alike`` is a survey of the same asks under the same profile, whose evaluations count here as well."""
+        """``alike`` is a survey of the same asks under the same profile, whose evaluations count here as well.
+
+        ``only`` restricts the survey to some nodes.
+        """
         self.inventory = inventory
         self.profile = profile
         self.asks = asks
@@ -98,7 +106,9 @@ class Survey:
         self.kept: dict[tuple[int, frozenset[str] | None], object] = {}
         """Results that are asked for more than once, by ask and nodes."""
         self.nodes_of_device: dict[DeviceId, list[str]] = {}
-        self.nodes: dict[str, NodeFacts] = {node.meta.name: self._survey(node) for node in nodes_of(inventory)}
+        self.nodes: dict[str, NodeFacts] = {
+            node.meta.name: self._survey(node) for node in nodes_of(inventory) if only is None or node.meta.name in only
+        }
 
     def _survey(self, node: Node) -> NodeFacts:
         try:
@@ -178,9 +188,7 @@ def nodes_of(inventory: Inventory) -> list[Node]:
     if inventory.nodes:
         return list(inventory.nodes.values())
     names = {name for pool in inventory.pools.values() for name in pool.nodes}
-    return [
-        Node(Meta(name=name, labels={"kubernetes.io/hostname": name})) for name in sorted(names)
-    ]
+    return [Node(Meta(name=name, labels={"kubernetes.io/hostname": name})) for name in sorted(names)]
 
 
 def visible_devices(node: Node, pools: Iterable[Pool]) -> Iterable[tuple[DeviceId, Device]]:

@@ -246,9 +246,7 @@ def request_views(case: Case) -> list[RequestView]:
 
 def _last_stages(case: Case, index: int) -> list[StageView]:
     """The constraints, and the nodes that the pods may use."""
-    usable = {
-        one.id: (one, facts.name) for facts in case.survey.nodes.values() for one in facts.asks[index].usable
-    }
+    usable = {one.id: (one, facts.name) for facts in case.survey.nodes.values() for one in facts.asks[index].usable}
     stages = []
     bound = [(number, rule) for number, rule in enumerate(case.reasons.rules) if index in rule.asks]
     kept = set(usable)
@@ -268,11 +266,7 @@ def _last_stages(case: Case, index: int) -> list[StageView]:
         stages.append(StageView("constraints", len(kept), dict(refused)))
     allowed = {answer.name for answer in case.eligible}
     if len(allowed) < len(case.nodes):
-        inside = {
-            device
-            for device in kept
-            if allowed.intersection(case.survey.nodes_of_device.get(device, ()))
-        }
+        inside = {device for device in kept if allowed.intersection(case.survey.nodes_of_device.get(device, ()))}
         fallen = len(kept) - len(inside)
         stages.append(StageView("pod", len(inside), {"pod-rules": fallen} if fallen else {}))
     return stages

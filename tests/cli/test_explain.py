@@ -33,6 +33,10 @@ def test_formats(dractl):
         (("pod", "classic-gpu", "-n", "ml"), 0),
         (("pod", "missing-claim", "-n", "research"), 1),
         (("pod", "sixteen", "-n", "research"), 1),
+        (("device", "h100-2/gpu-5"), 0),
+        (("device", "gpu.nvidia.com/h100-4/gpu-1"), 0),
+        (("node", "h100-3"), 0),
+        (("class", "rdma.dra.net"), 0),
     ],
 )
 def test_exit_codes(dractl, words, code):
@@ -52,6 +56,10 @@ def test_exit_codes(dractl, words, code):
         (("pod", "sixteen"), "pod sixteen is not in namespace default", "It is in namespace research: add -n"),
         (("pod", "best-gpu", "-n", "research"), "pod research/best-gpu is not in", "dractl explain claim best-gpu"),
         (("claim", "sixteen", "-n", "research", "--node", "h100-9"), "node h100-9 is not in demo", "Did you mean h1"),
+        (("device", "h100-2/gpu-9"), "device h100-2/gpu-9 is not in demo fleet", "Did you mean gpu-0, gpu-1 or gpu-2?"),
+        (("device", "gpu-5"), "6 devices are called gpu-5", "gpu.nvidia.com/h100-0/gpu-5, "),
+        (("node", "h100-9"), "node h100-9 is not in demo fleet", "Did you mean h100-0"),
+        (("class", "gpu.nvidia.con"), "class gpu.nvidia.con is not in demo fleet", "Did you mean gpu.nvidia.com?"),
         (("DRA999",), "there is no code DRA999", "Codes are DRA and three digits"),
         (("claim", "sixteen", "-n", "research", "--kubernetes", "1.20"), "Kubernetes 1.20 is not known", "--kuber"),
     ],
@@ -90,6 +98,21 @@ def test_reports_keep_to_their_schemas(dractl):
         ("ClaimExplanation", ("claim", "best-gpu", "-n", "research")),
         ("PodExplanation", ("pod", "pair-on-h100-1", "-n", "ml")),
         ("PodExplanation", ("pod", "missing-template", "-n", "research")),
+        ("DeviceExplanation", ("device", "h100-2/gpu-5")),
+        ("NodeExplanation", ("node", "h100-4")),
+        ("ClassExplanation", ("class", "high-performance-gpu")),
     ):
         report = json.loads(dractl("explain", *words, "--demo", "-o", "json").out)
         jsonschema.validate(report, json.loads((SCHEMAS / f"{kind}.json").read_text(encoding="utf-8")))
+
+
+def test_a_class_that_selects_nothing(dractl, tmp_path):
+    path = tmp_path / "class.yaml"
+    path.write_text(
+        "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: none}, spec: {selectors: "
+        "[{cel: {expression: device.driver == 'x.y'}}]}}",
+        encoding="utf-8",
+    )
+    run = dractl("explain", "class", "none", "--snapshot", str(path))
+    assert run.code == 1
+    assert "selects nothing: no ResourceSlice of driver x.y exists" in run.out

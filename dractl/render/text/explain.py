@@ -35,7 +35,7 @@ _DEVICES_SHOWN = 40
 
 def render_claim(report: Report, terminal: Terminal = PLAIN, wide: bool = False) -> str:
     """A ClaimExplanation. ``wide`` shows all groups, holders, values and codes."""
-    page = _Page(terminal, wide)
+    page = Page(terminal, wide)
     page.headline(report["claim"], report)
     page.body(report)
     return page.text()
@@ -43,7 +43,7 @@ def render_claim(report: Report, terminal: Terminal = PLAIN, wide: bool = False)
 
 def render_pod(report: Report, terminal: Terminal = PLAIN, wide: bool = False) -> str:
     """A PodExplanation: the pod's sentence, its claims, then the evidence."""
-    page = _Page(terminal, wide)
+    page = Page(terminal, wide)
     page.headline(report["pod"], report)
     page.prose(report["summary"], strong=True)
     page.bullets(report.get("details", []))
@@ -65,8 +65,8 @@ def render_pod(report: Report, terminal: Terminal = PLAIN, wide: bool = False) -
     return page.text()
 
 
-class _Page:
-    """Lines as they are put together."""
+class Page:
+    """Lines as they are put together: prose, lists and columns, and the sections that reports share."""
 
     def __init__(self, terminal: Terminal, wide: bool) -> None:
         self.terminal = terminal
