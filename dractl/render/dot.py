@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dractl.render.topology_layout import COLOURS
+from dractl.render.topology_layout import COLOURS, fabric
 
-_MANY_LINKS = 64
+_MANY_LINKS = 12
+"""Fabric links that are drawn as edges; more make a tangle that Graphviz fails on."""
 
 
 def render_dot(report: Mapping[str, Any]) -> str:
@@ -70,7 +71,9 @@ def _fabric(report: Mapping[str, Any]) -> list[str]:
         if matrix["rows"][one][two].startswith("NV") or matrix["rows"][one][two] == "XGMI"
     ]
     if len(links) > _MANY_LINKS:
-        return [f"  // {len(links)} fabric links are left out"]
+        words = sorted({word for _, _, word in links})
+        text = fabric(report) or f"{len(links)} pairs are tied by {', '.join(words)}"
+        return [f'  label={_quoted(text)}; labelloc="t";']
     return [
         f'  {_quoted(one)} -- {_quoted(two)} [label={_quoted(word)}, color="#2e7d32", constraint=false];'
         for one, two, word in links
