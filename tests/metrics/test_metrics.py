@@ -70,8 +70,9 @@ def test_both_formats_are_clean(dractl):
     assert parsed(plain.out)
     new = dractl("metrics", "--once", "--openmetrics", "--demo")
     assert new.out.endswith("# EOF\n")
-    assert len(list(text_string_to_metric_families(new.out))) == len({line for line in new.out.splitlines() if
-                                                                       line.startswith("# TYPE")})
+    assert len(list(text_string_to_metric_families(new.out))) == len(
+        {line for line in new.out.splitlines() if line.startswith("# TYPE")}
+    )
 
 
 def test_freshness_and_failures():
