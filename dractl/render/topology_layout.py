@@ -9,7 +9,7 @@ from typing import Any
 WIDTH = 1180
 """Pixels of a drawing; it is made for a page or a screen of 1,200."""
 MARGIN, PADDING, GAP, TITLE = 16, 10, 8, 20
-DEVICE_WIDTH, LINE, DEVICE_LINES = 158, 14, 4
+DEVICE_WIDTH, LINE, DEVICE_LINES = 154, 14, 4
 _PIXELS_PER_CHARACTER = 6.7
 """Of the widest common font at 11 pixels; texts are cut by it so that they stay in their box."""
 COLOURS = {

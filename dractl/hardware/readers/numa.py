@@ -23,6 +23,8 @@ def read_numa(tree: Tree) -> tuple[list[NumaNode] | Unseen, Source]:
             reason = f"/sys/devices/system/node: {names.reason}"
         return Unseen(reason, names.why), Source("numa", SourceState.ABSENT, reason)
     numbers = sorted(int(match[1]) for match in map(_NODE.match, names) if match)
+    online = set(_online(tree))
+    numbers = [number for number in numbers if number in online] if online & set(numbers) else numbers
     if not numbers:
         reason = "/sys/devices/system/node lists no node"
         return Unseen(reason, Why.ABSENT), Source("numa", SourceState.ABSENT, reason)
