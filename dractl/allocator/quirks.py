@@ -36,6 +36,7 @@ OVERDRAWN_BLOCKS_POOL = "overdrawn-counter-blocks-pool"
 ALL_LEAVES_OUT_FULL = "all-leaves-out-full-devices"
 CAPACITY_UNCHECKED = "capacity-arithmetic-unchecked"
 ZERO_STEP_PANIC = "zero-step-panic"
+HUGE_COUNTS_PANIC = "huge-counts-panic"
 CONFIG_REPEATED = "config-repeated"
 ADMIN_BLOCKS = "admin-blocks-other-claims"
 ADMIN_NEEDS_COUNTERS = "admin-needs-counters"
@@ -234,6 +235,13 @@ QUIRKS: Mapping[str, Quirk] = {
             "a capacity policy whose step is zero makes kube-scheduler crash",
             advice="publish a step of at least one",
             variants=_NEWER,
+        ),
+        Quirk(
+            HUGE_COUNTS_PANIC,
+            _V34,
+            _V37,
+            "a claim whose counts add up to more than 64 bits hold makes kube-scheduler crash",
+            advice="lower the counts; an allocation holds 32 devices",
         ),
         Quirk(
             CONFIG_REPEATED,

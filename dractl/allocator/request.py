@@ -213,13 +213,14 @@ class Planner:
 Counter = Callable[[RequestSpec], int]
 
 
-def check_plan(plans: Sequence[ClaimPlan], count: Counter, overflow_safe: bool) -> None:
+def check_plan(plans: Sequence[ClaimPlan], count: Counter, by_request: bool, overflows: bool) -> None:
     """Walk through the plans as kube-scheduler does before it searches.
 
     Args:
         plans: the claims in order.
         count: called for each request and alternative in order; gives the number of devices it needs.
-        overflow_safe: whether the limit is checked request by request (since 1.37) or once a claim.
+        by_request: whether the limit is checked request by request (since 1.37) or once a claim.
+        overflows: whether the sum is kept in 64 bits, where too much is less than nothing.
 
     Raises:
         AllocationError: at the first fault.
@@ -236,13 +237,17 @@ def check_plan(plans: Sequence[ClaimPlan], count: Counter, overflow_safe: bool) 
                 number = count(spec)
                 least = number if least is None else min(least, number)
             least = least or 0
-            if overflow_safe and least > RESULTS_LIMIT - total:
+            if by_request and least > RESULTS_LIMIT - total:
                 raise AllocationError(
                     f"claim {plan.label}, request {request.request.name}: adding {least} devices exceeds the claim "
                     f"limit of {RESULTS_LIMIT}, with {total} already accounted for"
                 )
             total += least
-        if not overflow_safe and total > RESULTS_LIMIT:
+        if overflows:
+            total = (total + 2**63) % 2**64 - 2**63
+            if total < 0:
+                raise AllocationError("panic: runtime error: makeslice: cap out of range")
+        if not by_request and total > RESULTS_LIMIT:
             raise AllocationError(
                 f"claim {plan.label}: number of requested devices {total} exceeds the claim limit of {RESULTS_LIMIT}"
             )

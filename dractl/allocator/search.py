@@ -182,7 +182,8 @@ class Search:
         Raises:
             AllocationError: for claims that cannot be allocated on this node or at all.
         """
-        check_plan(self._plans, self._count, self._profile.is_at_least(37))
+        overflows = q.HUGE_COUNTS_PANIC in self._profile.quirks
+        check_plan(self._plans, self._count, self._profile.is_at_least(37), overflows)
         for plan in self._plans:
             self._constraints.append([make_constraint(c, self._profile, self._lookup) for c in plan.constraints])
 

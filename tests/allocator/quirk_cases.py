@@ -1,6 +1,6 @@
 """One small cluster for each quirk: what the release that has it answers, and what is right.
 
-Answers are written ``request=device`` joined by blanks, a dash where nothing fits, or the end of an error text. All
+Answers are written ``request=device`` joined by blanks, a dash where nothing fits, or a part of an error text. All
 classes select everything; nodes are n1 and n2, and the last node is the one that is looked at.
 """
 
@@ -314,6 +314,14 @@ CASES = [
         [claim(ask("r", **wants("3")))],
         "panic: runtime error: integer divide by zero",
         "r=m",
+    ),
+    Case(
+        q.HUGE_COUNTS_PANIC,
+        "1.36",
+        pool(devices(device("x"))),
+        [claim(ask("r1", count=2**62), ask("r2", count=2**62))],
+        "panic: runtime error: makeslice: cap out of range",
+        "exceeds the claim limit of 32",
     ),
     Case(
         q.CONFIG_REPEATED,

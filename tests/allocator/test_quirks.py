@@ -46,6 +46,12 @@ def shown(result: NodeResult, what: str) -> str:
     return " ".join(f"{r.request}={r.device}" for r in results)
 
 
+def says(got: str, expected: str) -> bool:
+    """Whether an answer is the expected one; of an error only a part is given."""
+    is_part = " " in expected and "=" not in expected
+    return got == expected or (is_part and expected in got)
+
+
 def answer(case: Case, profile: Profile) -> str:
     given = case.input()
     results = Allocator(profile, *cluster(given)).allocate_nodes(
@@ -62,12 +68,12 @@ def profile_of(case: Case, release: str = "") -> Profile:
 def test_what_the_release_answers(case: Case) -> None:
     profile = profile_of(case)
     assert case.quirk in profile.quirks
-    assert answer(case, profile).endswith(case.real)
+    assert says(answer(case, profile), case.real)
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_what_is_right(case: Case) -> None:
-    assert answer(case, profile_of(case).correct()).endswith(case.right)
+    assert says(answer(case, profile_of(case).correct()), case.right)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.old_shape], ids=lambda case: case.quirk)
@@ -75,7 +81,7 @@ def test_the_newest_release_has_it_only_if_it_is_not_fixed(case: Case) -> None:
     profile = profile_of(case, NEWEST)
     known = case.quirk in profile.quirks
     assert known == (q.quirk_for(case.quirk, profile.version, profile.variant).fixed is None)
-    assert answer(case, profile).endswith(case.real if known else case.right)
+    assert says(answer(case, profile), case.real if known else case.right)
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
