@@ -9,6 +9,7 @@ import typer
 from dractl.cli import options
 from dractl.cli.app import new_app
 from dractl.cli.generating import Form, Wanted, finish, number_of, open_fleet, pairs_of, split_command, try_out
+from dractl.cli.watching import register
 
 app = new_app(help="Make manifests from what is wanted, and try them on a fleet before they are printed.")
 
@@ -424,3 +425,6 @@ def node_agent(
 
     made = make(name, namespace, image, interval)
     return finish(made, open_fleet(None, False, None, None, kubernetes, False), output)
+
+
+register(app)
