@@ -239,11 +239,16 @@ def read_file(name: str) -> Iterator[Document | Problem]:
         yield from read_stream(sys.stdin.buffer, STDIN_NAME)
         return
     try:
-        if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116 (thousands of files: a Path costs more)
+        status = os.stat(name)  # noqa: PTH116 (thousands of files: a Path costs more)
+        if not stat.S_ISREG(status.st_mode):
             yield Problem(name, "unreadable", "not a regular file")
             return
         with open(name, "rb") as stream:  # noqa: PTH123
-            yield from read_stream(stream, name)
+            if status.st_size < WHOLE_FILE:
+                # no buffer of the size of WHOLE_FILE for a small file
+                yield from _read_bytes(stream.read(), name)
+            else:
+                yield from read_stream(stream, name)
     except OSError as err:
         yield Problem(name, "unreadable", _reason(err))
 
@@ -251,9 +256,6 @@ def read_file(name: str) -> Iterator[Document | Problem]:
 def read_stream(stream: BinaryIO, source: str) -> Iterator[Document | Problem]:
     """As :func:`read_file`, from an open file."""
     head = stream.read(WHOLE_FILE)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        yield Problem(source, "binary", "UTF-16 text, Kubernetes' tools read UTF-8")
-        return
     more = b"" if len(head) < WHOLE_FILE else stream.read(1)
     if not more:
         yield from _read_bytes(head, source)
@@ -264,6 +266,9 @@ def read_stream(stream: BinaryIO, source: str) -> Iterator[Document | Problem]:
 
 
 def _read_bytes(data: bytes, source: str) -> Iterator[Document | Problem]:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        yield Problem(source, "binary", "UTF-16 text, Kubernetes' tools read UTF-8")
+        return
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as err:
