@@ -31,6 +31,12 @@ def save(
     demo: options.Demo = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact", help="With pseudonyms for all names, and without identifiers, messages and parameters."
+        ),
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if anything could not be read.")] = False,
 ) -> int:
     """Write the DRA objects, pods, nodes, events and what else diagnosis reads to FILE."""
@@ -39,6 +45,10 @@ def save(
     from dractl.sources.save import write_snapshot
 
     state = _state(namespace, snapshot, demo, context, kubeconfig)
+    if redact:
+        from dractl.sources.redact import redact as without_names
+
+        state = without_names(state)
     size = write_snapshot(file, state)
     for kind, reason in sorted(state.unseen.items()):
         note(f"note: {kind}: {reason}")

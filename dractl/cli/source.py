@@ -88,10 +88,10 @@ def connect_to(context: str | None, kubeconfig: str | None) -> Connection:
     return connection
 
 
-QUESTION_KINDS = frozenset(
-    "ResourceSlice DeviceClass ResourceClaim ResourceClaimTemplate DeviceTaintRule Pod Node Namespace Event "
-    "DaemonSet".split()
-)
+QUESTION_KINDS = (
+    "ResourceSlice", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "DeviceTaintRule", "Pod", "Node",
+    "Namespace", "Event", "DaemonSet",
+)  # fmt: skip
 """What a question about claims and devices may need; the rest only concerns a diagnosis."""
 
 

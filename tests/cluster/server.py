@@ -200,7 +200,8 @@ class ApiServer:
                 if server.token and self.headers.get("authorization") != f"Bearer {server.token}":
                     fault = Fault(401, "Unauthorized")
                 if fault is not None and fault.status:
-                    self._send(fault.status, status(fault.status, REASONS.get(fault.status, ""), fault.message), fault.headers)
+                    answer = status(fault.status, REASONS.get(fault.status, ""), fault.message)
+                    self._send(fault.status, answer, fault.headers)
                     return
                 if method == "DELETE":
                     code, body = server.remove(split.path)
