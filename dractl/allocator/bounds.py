@@ -15,6 +15,10 @@ from dractl.allocator.view import Candidate
 from dractl.kube.objects import DeviceConstraint
 
 
+_MOST_PAIRS = 200_000
+"""Largest number of (device wanted, device) pairs for which competition is looked at."""
+
+
 class Bounds:
     """Proofs about one search.
 
@@ -113,22 +117,36 @@ class Bounds:
                     slots += [[candidate.index] for candidate in options if not candidate.multi]
                 elif not any(candidate.multi for candidate in options):
                     slots += [[candidate.index for candidate in options]] * self._counts(spec)
+        if sum(map(len, slots)) > _MOST_PAIRS:
+            return False  # not worth its price
         return matching(slots) < len(slots)
 
 
 def matching(slots: Sequence[Sequence[object]]) -> int:
     """How many slots can get a thing of their own, each from its list (maximum bipartite matching)."""
     owner: dict[object, int] = {}
+    has: dict[int, object] = {}
 
-    def place(slot: int, seen: set[object]) -> bool:
-        for thing in slots[slot]:
-            if thing in seen:
-                continue
-            seen.add(thing)
-            held = owner.get(thing)
-            if held is None or place(held, seen):
-                owner[thing] = slot
-                return True
+    def place(slot: int) -> bool:
+        """Find a chain of slots that each pass their thing on, so that the last one takes a free thing."""
+        found_by: dict[object, int] = {}
+        queue = [slot]
+        for current in queue:
+            for thing in slots[current]:
+                if thing in found_by:
+                    continue
+                found_by[thing] = current
+                if thing in owner:
+                    queue.append(owner[thing])
+                    continue
+                while True:
+                    taker = found_by[thing]
+                    passed_on = has.get(taker)
+                    owner[thing], has[taker] = taker, thing
+                    if taker == slot:
+                        return True
+                    assert passed_on is not None
+                    thing = passed_on
         return False
 
-    return sum(place(slot, set()) for slot in range(len(slots)))
+    return sum(map(place, range(len(slots))))

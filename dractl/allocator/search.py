@@ -35,11 +35,7 @@ class Limits:
 
 
 class Undecided(Exception):
-    """The search reached its limit."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(f"undecided after {steps} steps")
-        self.steps = steps
+    """The search reached its limit, or needs what dractl does not know; the message says which."""
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +157,7 @@ class Search:
         self._admin_counters = q.ADMIN_NEEDS_COUNTERS in names
         self._every_taint = q.EVERY_TAINT_BLOCKS in names
         self._permutations = q.PERMUTATIONS in names
-        self._skip_operations = profile.is_at_least(37) and (profile.variant == q.EXPERIMENTAL or not names)
+        self._skip_operations = profile.is_at_least(37) and profile.variant == q.EXPERIMENTAL
         candidates = view.candidates
         self._candidates = candidates
         overlooked = q.SHARES_OVERLOOKED in names
@@ -181,10 +177,17 @@ class Search:
 
         Raises:
             AllocationError: for claims that cannot be allocated on this node or at all.
+            Undecided: for requests with derived attributes, whose CEL is not evaluated here.
         """
         overflows = q.HUGE_COUNTS_PANIC in self._profile.quirks
         check_plan(self._plans, self._count, self._profile.is_at_least(37), overflows)
         for plan in self._plans:
+            for request in plan.requests:
+                for spec in request.specs:
+                    if spec is not None and spec.request.derived_attributes and plan.constraints:
+                        raise Undecided(
+                            f"undecided: request {spec.name} has derived attributes, which are not evaluated"
+                        )
             self._constraints.append([make_constraint(c, self._profile, self._lookup) for c in plan.constraints])
 
     def _lookup(self, spec: RequestSpec, driver: str, device: Device, name: str) -> DeviceAttribute | None:
@@ -329,10 +332,10 @@ class Search:
     def _step(self) -> None:
         self.steps += 1
         if self.steps > self._limits.steps:
-            raise Undecided(self.steps - 1)
+            raise Undecided(f"undecided after {self.steps - 1} steps")
         expired = self._limits.expired
         if expired is not None and self.steps % 256 == 0 and expired():
-            raise Undecided(self.steps)
+            raise Undecided(f"undecided after {self.steps} steps")
         if self.steps == _PROOF_AFTER and self._impossible():
             raise _Impossible
 

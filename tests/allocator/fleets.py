@@ -164,6 +164,8 @@ class Maker:
             self.place(spec, node, nodes)
             if sets and self.old:
                 spec["sharedCounters"] = sets
+            if self.newer and self.chance(0.05):
+                spec["skipNodeOperations"] = ["NodePrepareResources", "NodeUnprepareResources"]
             slices.append(self.slice(driver, name, generation, f"{index}-{self.r.randrange(100)}", spec))
         if sets and not self.old:
             spec = {"sharedCounters": sets}
