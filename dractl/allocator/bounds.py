@@ -14,7 +14,6 @@ from dractl.allocator.request import ClaimPlan, RequestSpec
 from dractl.allocator.view import Candidate
 from dractl.kube.objects import DeviceConstraint
 
-
 _MOST_PAIRS = 200_000
 """Largest number of (device wanted, device) pairs for which competition is looked at."""
 
