@@ -46,12 +46,14 @@ def main() -> int:
     options = parser.parse_args()
     seeds = [options.only] if options.only is not None else range(options.seed, options.seed + options.count)
     kinds: Counter[str] = Counter()
-    differences = 0
+    differences = total = 0
     recorded = []
     for seed, given, expected in ask(options.program, options.release, seeds, options.odd):
         case = {"id": str(seed), "input": given, "expected": expected}
         wrong = mismatch(case, options.release, kinds)
-        recorded.append(case)
+        total += 1
+        if options.record:
+            recorded.append(case)
         if wrong:
             differences += 1
             if differences <= options.show:
@@ -59,7 +61,7 @@ def main() -> int:
             else:
                 print(f"--- seed {seed}")
     print(dict(kinds.most_common()))
-    print(f"{options.release}: {differences} differences in {len(recorded)} fleets")
+    print(f"{options.release}: {differences} differences in {total} fleets")
     if options.record:
         with gzip.GzipFile(options.record, "wb", mtime=0) as file:
             for case in recorded:
