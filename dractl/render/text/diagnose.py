@@ -72,6 +72,5 @@ def _wrap(text: str, terminal: Terminal, first: str, rest: str) -> list[str]:
 def _total(report: Diagnosis) -> str:
     counts = [(one, sum(item.severity is one for item in report.findings)) for one in Severity]
     parts = [f"{number} {one.value}{'s' if number != 1 and one is not Severity.INFO else ''}" for one, number in counts]
-    codes = sorted({item.code for item in report.findings})
-    more = f"; what a code means: dractl explain {codes[0]}" if codes else ""
+    more = f"; what a code means: dractl explain {report.findings[0].code}" if report.findings else ""
     return ", ".join(parts) + more
