@@ -126,7 +126,7 @@ def _fleet(result: FleetResult, terminal: Terminal) -> Iterator[str]:
     paint = terminal.green if result.fits else terminal.red
     yield f"{result.kind} {_name(result.namespace, result.name)}: {paint(fits)}"
     for request in result.requests:
-        counts = f"{request['matching']} devices match on {request['nodes']} nodes"
+        counts = f"{request['matching']} published devices match, on {request['nodes']} nodes"
         yield f"  request {request['name']} (class {request['class']}): {counts}"
     if result.on:
         more = f" and {len(result.on) - 8} more" if len(result.on) > 8 else ""
