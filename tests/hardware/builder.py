@@ -180,6 +180,12 @@ class Machine:
         self.link(f"sys/bus/pci/devices/{address}", f"../../../devices/{place}")
         return folder
 
+    def event(self, folder: str, vendor: str, device: str, klass: str, driver: str = "") -> None:
+        """uevent as the kernel writes it."""
+        lines = [f"DRIVER={driver}"] if driver else []
+        lines += [f"PCI_CLASS={klass.lstrip('0').upper()}", f"PCI_ID={vendor.upper()}:{device.upper()}"]
+        self.file(f"{folder}/uevent", "\n".join([*lines, f"PCI_SUBSYS_ID={vendor.upper()}:0001", ""]))
+
     def port(self, place: str, ids: tuple[str, str] = ROOT_PORT, numa: int = 0, config: bytes | None = None) -> str:
         """A bridge: root port or port of a switch."""
         address = place.rpartition("/")[2]
@@ -510,10 +516,14 @@ def sixteen_gpus(root: Path) -> Machine:
             folder = machine.function(
                 f"{place}/{domain}:{bus + 3 + port:02x}:00.0", *ids, klass, numa, driver, group=str(number)
             )
+            machine.event(folder, *ids, klass, driver)
             machine.file(f"{folder}/config", bytes(64))
             if driver == "mlx5_core":
                 machine.rdma(folder, f"mlx5_{number}")
                 machine.netdev(folder, f"ib{number}", kind=32)
     for number in range(200):
-        machine.function(f"pci0000:fe/0000:fe:{number // 8:02x}.{number % 8}", "8086", "3240", "088000", 0, speed=None)
+        folder = machine.function(
+            f"pci0000:fe/0000:fe:{number // 8:02x}.{number % 8}", "8086", "3240", "088000", 0, speed=None
+        )
+        machine.event(folder, "8086", "3240", "088000")
     return machine

@@ -412,3 +412,19 @@ def test_a_secret_on_the_kernels_command_line_is_not_shown(machine, report):
     machine.file("proc/cmdline", "BOOT_IMAGE=/vmlinuz password=hunter2 intel_iommu=on iommu=pt quiet")
     found = report(machine.finish())
     assert found["machine"]["iommuOptions"] == ["intel_iommu=on", "iommu=pt"]
+
+
+def test_uevent_says_the_same_as_the_single_files(machine, report):
+    folder = machine.function("pci0000:15/0000:17:00.0", "10de", "2330", "030200", 0, None)
+    before = report(machine.finish())
+    machine.event(folder, "10de", "2330", "030200", "nvidia")
+    gpu = by_label(report(machine.finish()))["GPU0"]
+    assert (gpu["pciId"], gpu["class"], gpu["subsystemId"], gpu["driver"]) == (
+        "10de:2330",
+        "0302",
+        "10de:0001",
+        "nvidia",
+    )
+    assert by_label(before)["GPU0"]["pciId"] == "10de:2330"
+    machine.file(f"{folder}/uevent", "PCI_CLASS=xyz\nPCI_ID=10DE\n")
+    assert by_label(report(machine.finish()))["GPU0"]["pciId"] == "10de:2330"

@@ -11,6 +11,7 @@ from dractl.hardware.readers.tree import ADDRESS, PCI_ROOT, Tree, absent
 
 DEVICES = "sys/bus/pci/devices"
 _SPEED = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*GT/s")
+_EVENT = re.compile(r"^([0-9A-F]{1,6}) ([0-9A-F]{4}):([0-9A-F]{4}) ([0-9A-F]{4}):([0-9A-F]{4})$")
 _AER = {
     "correctable": ("aer_dev_correctable", "TOTAL_ERR_COR"),
     "nonfatal": ("aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
@@ -125,9 +126,11 @@ def _read_identity(tree: Tree, address: str) -> PciFunction:
         tree.problem(path, place.reason)
         function.root = function.path = place
         return function
-    function.class_code = folder.maybe("class", 16)
-    function.vendor = folder.maybe("vendor", 16)
-    function.device = folder.maybe("device", 16)
+    event = _event(folder)
+    if not _identity_from_event(event, function):
+        function.class_code = folder.maybe("class", 16)
+        function.vendor = folder.maybe("vendor", 16)
+        function.device = folder.maybe("device", 16)
     if function.class_code is None or function.vendor is None:
         _identity_from_config(tree, function)
     _place(function, place)
@@ -139,8 +142,24 @@ def _read_identity(tree: Tree, address: str) -> PciFunction:
     if function.driver is None and function.target is None:
         function.driver = Unseen("the tree was gathered without links: drivers are not in it", Why.ABSENT)
     if _is_detailed(function):
-        _read_details(folder, function)
+        _read_details(folder, function, event)
     return function
+
+
+def _event(folder: _Folder) -> dict[str, str]:
+    """The lines of uevent: one file that repeats what five others say."""
+    pairs = (line.partition("=") for line in folder.text("uevent").splitlines())
+    return {name: value for name, _, value in pairs}
+
+
+def _identity_from_event(event: dict[str, str], function: PciFunction) -> bool:
+    """Class and ids, if uevent has them in full."""
+    match = _EVENT.match(f"{event.get('PCI_CLASS', '')} {event.get('PCI_ID', '')} {event.get('PCI_SUBSYS_ID', '')}")
+    if match is None:
+        return False
+    function.class_code, function.vendor, function.device = (int(match[group], 16) for group in (1, 2, 3))
+    function.subsystem = (int(match[4], 16), int(match[5], 16))
+    return True
 
 
 def _numa(folder: _Folder) -> int | Unseen:
@@ -155,14 +174,6 @@ def _numa(folder: _Folder) -> int | Unseen:
 
 def _is_absent(value: object) -> bool:
     return isinstance(value, Unseen) and value.why is Why.ABSENT
-
-
-def _driver_of_uevent(folder: _Folder) -> str | None:
-    """Trees gathered without links may still have the driver in uevent."""
-    for line in folder.text("uevent").splitlines():
-        if line.startswith("DRIVER="):
-            return line[7:] or None
-    return None
 
 
 def _identity_from_config(tree: Tree, function: PciFunction) -> None:
@@ -233,11 +244,13 @@ def _is_detailed(function: PciFunction) -> bool:
     return klass >> 8 in _DETAILED or klass in _DETAILED_SUBCLASSES
 
 
-def _read_details(folder: _Folder, function: PciFunction) -> None:
+def _read_details(folder: _Folder, function: PciFunction, event: dict[str, str]) -> None:
     tree = folder.tree
     if function.driver is None or isinstance(function.driver, Unseen):
-        function.driver = _driver_of_uevent(folder) or function.driver
-    function.subsystem = (folder.maybe("subsystem_vendor", 16), folder.maybe("subsystem_device", 16))
+        # trees gathered without links may still have the driver in uevent
+        function.driver = event.get("DRIVER") or function.driver
+    if function.subsystem == (None, None):
+        function.subsystem = (folder.maybe("subsystem_vendor", 16), folder.maybe("subsystem_device", 16))
     function.iommu_group = folder.target("iommu_group")
     if folder.has("config"):
         _read_config(tree, function, 4096)
