@@ -11,7 +11,7 @@ from typing import Any
 from dractl.convert.parameters import VENDORS
 from dractl.errors import DractlError
 from dractl.explain.words import count as counted
-from dractl.explain.words import listing
+from dractl.explain.words import listing, sentence
 from dractl.generate.catalog import Catalog, Field, Name, Source, largest
 from dractl.generate.manifest import Json, Manifest, Said, manifest, metadata
 from dractl.generate.terms import Terms, Unknown, find, terms_of
@@ -85,7 +85,8 @@ def claim_spec(asked: Asked, catalog: Catalog) -> Spec:
     devices: Json = {"requests": builder.requests(), "constraints": builder.constraints() or None}
     _check_size(builder)
     summary = listing([_summary(one, builder) for one in choices])
-    return Spec(devices, list(dict.fromkeys(builder.remarks)), summary, builder.names)
+    remarks = [sentence(text) for text in dict.fromkeys(builder.remarks)]
+    return Spec(devices, remarks, summary, builder.names)
 
 
 def claim(name: str, namespace: str | None, spec: Spec) -> Manifest:

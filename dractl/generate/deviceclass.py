@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dractl.convert.parameters import cel_text
 from dractl.errors import DractlError
+from dractl.explain.words import sentence
 from dractl.generate.catalog import Catalog
 from dractl.generate.claim import API, choose
 from dractl.generate.manifest import Json, Manifest, Said, manifest, metadata
@@ -45,7 +46,7 @@ def device_class(name: str, wish: Wish, catalog: Catalog, resource: str | None, 
         },
     }
     words = " ".join(str(word) for word in wish.words) or "all"
-    return manifest(tree, [f"A class of {source.title} devices: {words}.", *terms.remarks])
+    return manifest(tree, [f"A class of {source.title} devices: {words}.", *map(sentence, terms.remarks)])
 
 
 def probe(name: str) -> Json:

@@ -101,4 +101,12 @@ def _scalar(value: Any) -> str:
         return value
     if value.isprintable() and '"' in value:
         return "'" + value.replace("'", "''") + "'"
-    return json.dumps(value, ensure_ascii=not value.isprintable())
+    return "".join(map(_escaped, json.dumps(value, ensure_ascii=False)))
+
+
+def _escaped(char: str) -> str:
+    """A character of a quoted text as YAML wants it."""
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"

@@ -3,17 +3,27 @@
 import re
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dractl.validation.apiserver import admit
 
 
+def read_all(text):
+    import yaml
+
+    return list(yaml.safe_load_all(text))
+
+
+def read_one(text):
+    (document,) = read_all(text)
+    return document
+
+
 def made(run):
     """The documents that a command printed; each one accepted by the API server's rules."""
     assert run.code == 0, run.err
-    documents = list(yaml.safe_load_all(run.out))
+    documents = read_all(run.out)
     for one in documents:
         verdict = admit(one)
         assert verdict.accepted, verdict.message
@@ -57,7 +67,7 @@ def test_memory_and_one_numa_node(dractl):
     document = made(run)[0]
     (request,) = document["spec"]["devices"]["requests"]
     assert request["exactly"]["count"] == 2
-    assert "compareTo(quantity(\"40Gi\")) >= 0" in request["exactly"]["selectors"][0]["cel"]["expression"]
+    assert 'compareTo(quantity("40Gi")) >= 0' in request["exactly"]["selectors"][0]["cel"]["expression"]
     assert document["spec"]["devices"]["constraints"] == [
         {"requests": ["gpu"], "matchAttribute": "resource.kubernetes.io/numaNode"}
     ]
@@ -67,7 +77,7 @@ def test_memory_and_one_numa_node(dractl):
 def test_eighty_gib_is_more_than_an_h100_has(dractl):
     run = dractl("generate", "claim", "t", "--gpu", "memory>=80Gi", "--demo")
     assert fits(run)[2] == 0
-    assert "just below 80Gi and not taken is 81559Mi" in run.out
+    assert "Just below 80Gi and not taken is 81559Mi" in run.out
     assert "NVIDIA H100 PCIe 81559Mi" in dractl("generate", "claim", "t", "--gpu", "memory>=80Gi").out
 
 
@@ -88,7 +98,7 @@ def test_mig_profile_and_its_class(dractl):
     assert request["exactly"]["deviceClassName"] == "mig.nvidia.com"
     assert request["exactly"]["selectors"][0]["cel"]["expression"].endswith('.profile == "1g.5gb"')
     missing = dractl("generate", "claim", "t", "--mig", "1g.10gb", "--demo")
-    assert "the fleet has no MIG device 1g.10gb; there are 1g.5gb, 3g.20gb and 7g.40gb" in missing.out
+    assert "The fleet has no MIG device 1g.10gb; there are 1g.5gb, 3g.20gb and 7g.40gb" in missing.out
 
 
 def test_cpus_come_from_one_group(dractl):
@@ -109,7 +119,9 @@ def test_words_are_whole_words(dractl):
 
 
 def test_names_follow_the_fleet(dractl):
-    (request,) = requests(dractl("generate", "claim", "t", "--gpu", "architecture=hopper driverVersion>=580.082.07", "--demo"))
+    (request,) = requests(
+        dractl("generate", "claim", "t", "--gpu", "architecture=hopper driverVersion>=580.082.07", "--demo")
+    )
     expression = request["exactly"]["selectors"][0]["cel"]["expression"]
     assert '.architecture == "Hopper"' in expression
     assert 'semver("580.82.7")' in expression
@@ -123,7 +135,7 @@ def test_an_attribute_that_drivers_do_not_share(dractl):
 
 def test_json_has_the_object_alone_and_the_fit_on_stderr(dractl):
     run = dractl("generate", "claim", "t", "--gpu", "l40s", "--demo", "-o", "json")
-    assert yaml.safe_load(run.out)["kind"] == "ResourceClaim"
+    assert read_one(run.out)["kind"] == "ResourceClaim"
     assert run.out.startswith("{")
     assert run.err.startswith("Fits on ")
 
