@@ -13,12 +13,12 @@ from dractl.errors import DractlError
 from dractl.inventory import Inventory, Provenance, kind_of
 from dractl.kube.decode import DecodeError, decode
 from dractl.kube.objects import Event, GenericObject, KubeObject, Origin
-from dractl.sources import text
+from dractl.sources import captures, text
+from dractl.sources.captures import Member
 from dractl.sources.cluster import RawState
 
 STDIN = "-"
 DEMO_NAME = "demo fleet"
-SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
 
 VERSION_ANNOTATION = "dractl.dev/kubernetes"
 """On a List: the API server's version at the time of the reading."""
@@ -53,7 +53,7 @@ class _Reading:
 
 
 def read_snapshot(path: str) -> Inventory:
-    """Read ``path``: a file, a directory (all JSON and YAML files below it), or ``-``.
+    """Read ``path``: a file, a directory (all JSON and YAML files below it), a capture of another tool, or ``-``.
 
     Raises:
         DractlError: one line that names the file, and the object and field where there is one.
@@ -76,11 +76,11 @@ def _read(path: str) -> _Reading:
     reading = _Reading()
     root = Path(path)
     if path == STDIN:
-        _read_bytes(reading, sys.stdin.buffer.read(), "stdin")
+        _read_file(reading, "stdin", sys.stdin.buffer.read())
     elif root.is_dir():
         _read_directory(reading, root)
     else:
-        _read_bytes(reading, _bytes_of(root), path)
+        _read_file(reading, path, None)
     if not reading.objects:
         raise DractlError(f"{'stdin' if path == STDIN else path}: holds no Kubernetes object", _WRITE_AGAIN)
     return reading
@@ -122,24 +122,74 @@ def _bytes_of(path: Path) -> bytes:
         raise DractlError(f"{path}: cannot be read: {error.strerror}", "Check the file's permissions.") from None
 
 
+def _read_file(reading: _Reading, path: str, data: bytes | None) -> None:
+    """A file that is a recording, or an archive of several."""
+    content = _bytes_of(Path(path)) if data is None else data
+    members = captures.archive_members(path, content)
+    if members is None:
+        content, dumped = captures.without_logs(content)
+        _read_bytes(reading, content, path)
+        if dumped:
+            _note_missing(reading, captures.DUMP, ())
+    else:
+        _read_members(reading, members, path)
+
+
 def _read_directory(reading: _Reading, root: Path) -> None:
     try:
-        files = sorted(item for item in root.rglob("*") if item.name.endswith(SUFFIXES) and item.is_file())
+        members = captures.folder_members(root)
     except OSError as error:
         raise DractlError(f"{root}: cannot be read: {error.strerror}", "Check the directory's permissions.") from None
-    files = [item for item in files if not any(part.startswith(".") for part in item.relative_to(root).parts)]
+    _read_members(reading, members, str(root))
+
+
+def _read_members(reading: _Reading, members: list[Member], name: str) -> None:
+    shape = captures.shape_of(members, name)
+    files = [item for item in members if captures.wanted(shape, item.path)]
     if not files:
         raise DractlError(
-            f"{root}: has no file that ends with .json, .yaml or .yml (or these and .gz)",
+            f"{name}: has no file that ends with .json, .yaml or .yml (or these and .gz)",
             "Give the directory that kubectl's output was saved in.",
         )
+    if shape:
+        version, taken = captures.facts(members)
+        reading.version, reading.taken = reading.version or version, reading.taken or taken
     for item in files:
-        documents = text.parse(_bytes_of(item), str(item))
-        # a directory may hold other JSON and YAML too: values of a chart, settings of a tool
-        foreign = [document for document in documents if not _is_kubernetes(document.body)]
-        if foreign:
-            reading.notes.append(f"{item}: passed over, it holds something else than Kubernetes objects")
-        _add_documents(reading, [document for document in documents if document not in foreign], str(item))
+        _read_member(reading, item, f"{name}/{item.path}", shape)
+    if shape:
+        gathered = {kind for item in files if (kind := captures.kind_by_path(item.path))}
+        _note_missing(reading, shape, gathered)
+
+
+def _read_member(reading: _Reading, member: Member, name: str, shape: str | None) -> None:
+    try:
+        documents = text.parse(_content(member, name), name)
+    except DractlError as error:
+        # a tool that collects what it can leaves halves and empty files behind
+        if shape is None:
+            raise
+        reading.notes.append(f"passed over: {error.message}")
+        return
+    for document in documents:
+        document.body = captures.with_kinds(document.body, member.path)
+    # a directory may hold other JSON and YAML too: values of a chart, settings of a tool
+    foreign = [document for document in documents if not _is_kubernetes(document.body)]
+    if foreign and shape is None:
+        reading.notes.append(f"{name}: passed over, it holds something else than Kubernetes objects")
+    _add_documents(reading, [document for document in documents if document not in foreign], name)
+
+
+def _content(member: Member, name: str) -> bytes:
+    try:
+        return member.read()
+    except OSError as error:
+        raise DractlError(f"{name}: cannot be read: {error.strerror}", "Check the file's permissions.") from None
+
+
+def _note_missing(reading: _Reading, shape: str, gathered: Iterable[str]) -> None:
+    present = {kind_of(item) for item in reading.objects.values()} | set(gathered)
+    for kind, reason in captures.missing(shape, present):
+        reading.unseen.setdefault(kind, reason)
 
 
 def _is_kubernetes(body: Any) -> bool:

@@ -193,7 +193,8 @@ def sow(item, plant):
         spec["devices"]["requests"] = [{"name": plant(), "exactly": {
             "deviceClassName": plant(), "selectors": [{"cel": {"expression": expression}}]}}]  # fmt: skip
         status["devices"] = [{"driver": "gpu.nvidia.com", "pool": plant(), "device": plant(),
-                              "data": {plant(): plant()}, "networkData": {"ips": ["10.99.3.4"], "hardwareAddress": plant(MAC)}}]  # fmt: skip
+                              "data": {plant(): plant()},
+                              "networkData": {"ips": ["10.99.3.4"], "hardwareAddress": plant(MAC)}}]  # fmt: skip
         status["reservedFor"] = [{"resource": "pods", "name": plant(), "uid": plant(UUID)}]
     return item
 
