@@ -85,9 +85,9 @@ def _socket(pod: PodView, path: Path, container: Mapping[str, Any]) -> Iterator[
             seen = True
         elif _same(inside, SOCKETS) or "device-plugin" in host:
             seen = True
+            what = f"the host path is {host}" if host else f"volume {text(mount.get('name'))} is no hostPath"
             message = (
-                f"the host path is {host or 'not a host path'}, but the kubelet's registration socket is in "
-                f"{SOCKETS}: the plugin would register nowhere"
+                f"{what}, but the kubelet's registration socket is in {SOCKETS}: the plugin would register nowhere"
             )
             place: Path = (*pod.path, "volumes", index, "hostPath", "path") if host else (*pod.path, "volumes", index)
             yield Fault(rules.PLUGIN_PATH, message, place, hint=f"hostPath: {{path: {SOCKETS}}}")

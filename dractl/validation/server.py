@@ -8,7 +8,7 @@ only follows from that is left out or told with its reason.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -79,7 +79,7 @@ def judge(
     if verdict.code == apiserver.BAD_REQUEST:
         judgement.faults = _decoding_faults(value, verdict, settings, old, request)
     elif verdict.code == apiserver.INVALID:
-        judgement.faults = _cause_faults(value, verdict, settings, old, request)
+        judgement.faults = _cause_faults(value, verdict, verdict.causes, settings, old, request)
     return judgement
 
 
@@ -128,7 +128,9 @@ def _decoding_faults(
         rest = [cause for cause in lenient.causes if not _follows(cause.path, removed)]
         consequences = [cause for cause in rest if _consequence(cause, unknown)]
         others = [cause for cause in rest if cause not in consequences]
-        faults += _faults_of(current, others, settings)
+        faults += _cause_faults(current, lenient, others, settings, old, request)
+    elif lenient.accepted:
+        faults += [_dropped(path, gate, settings) for path, gate in lenient.dropped]
     _tell_lenient(faults, lenient, consequences, bool(unknown and not removed))
     if removed and len(faults) > 1:
         first = next((fault for fault in faults if fault.path in removed), None)
@@ -268,28 +270,32 @@ def _is_empty_claim(stored: Json) -> bool:
 # --- 422 ------------------------------------------------------------------------------------------------------------
 
 
-def _cause_faults(value: Json, verdict: Verdict, settings: Settings, old: Json | None, request: Request) -> list[Fault]:
-    causes = list(verdict.causes)
+def _cause_faults(
+    value: Json, verdict: Verdict, causes: list[Cause], settings: Settings, old: Json | None, request: Request
+) -> list[Fault]:
+    """Causes of a refusal; those that are there only because a gate is off are told with the field that needs it."""
     faults: list[Fault] = []
     if verdict.dropped:
-        on = {gate: True for _, gate in verdict.dropped}
-        with_gates = admit(
-            value, release=settings.release, gates={**settings.gates, **on}, old=old, strict=True, request=request
-        )
-        stay = {(cause.field, cause.message) for cause in with_gates.causes}
-        follow = [cause for cause in causes if (cause.field, cause.message) not in stay]
-        causes = [cause for cause in causes if cause not in follow]
+        follow: dict[str, list[Cause]] = {}
+        for gate in dict.fromkeys(gate for _, gate in verdict.dropped):
+            with_gate = _ask(value, replace(settings, gates={**settings.gates, gate: True}), old, request, strict=False)
+            stay = {(cause.field, cause.message) for cause in with_gate.causes}
+            follow[gate] = [cause for cause in causes if (cause.field, cause.message) not in stay]
+        explained = [cause for found in follow.values() for cause in found]
+        causes = [cause for cause in causes if cause not in explained]
         faults += _gate_faults(verdict.dropped, follow, settings)
     return faults + _faults_of(value, causes, settings)
 
 
-def _gate_faults(dropped: list[tuple[Path, str]], follow: list[Cause], settings: Settings) -> list[Fault]:
+def _gate_faults(dropped: list[tuple[Path, str]], follow: dict[str, list[Cause]], settings: Settings) -> list[Fault]:
     """Dropped fields; those whose absence makes the object invalid are refused, the others lost."""
     faults = []
     for path, gate in dropped:
         holder = path[:-1]
         mine = [
-            cause for cause in follow if path[: len(cause.path)] == cause.path or cause.path[: len(holder)] == holder
+            cause
+            for cause in follow[gate]
+            if path[: len(cause.path)] == cause.path or cause.path[: len(holder)] == holder
         ]
         if not mine:
             faults.append(_dropped(path, gate, settings))
