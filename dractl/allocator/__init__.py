@@ -14,7 +14,7 @@ from dractl.allocator.allocator import (
     NodeResults,
 )
 from dractl.allocator.profile import Features, Profile
-from dractl.allocator.search import Limits
+from dractl.allocator.solution import Limits
 from dractl.allocator.trace import Cause, Refusal, RequestTrace, Stage, Trace
 
 __all__ = [

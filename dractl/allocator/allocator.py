@@ -13,8 +13,9 @@ from dractl.allocator.profile import Profile
 from dractl.allocator.quirks import COUNTERS_CACHED, INVALID_POOL_ABORTS
 from dractl.allocator.request import AllocationError, ClaimPlan, Planner
 from dractl.allocator.result import allocations
-from dractl.allocator.search import Limits, Search, Solution, Undecided
+from dractl.allocator.search import Search
 from dractl.allocator.selection import Selection
+from dractl.allocator.solution import Limits, Solution, Undecided
 from dractl.allocator.state import AllocatedState
 from dractl.allocator.taints import with_taint_rules
 from dractl.allocator.trace import Trace, Tracer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dractl.allocator.allocator import DOES_NOT_FIT, FITS, NO_LIMITS, UNDECIDED, Allocator, NodeResult
 from dractl.allocator.quirks import CONFIG_REPEATED, Quirk
-from dractl.allocator.search import Limits
+from dractl.allocator.solution import Limits
 from dractl.kube import encode
 from dractl.kube.objects import Node, ResourceClaim
 

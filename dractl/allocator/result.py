@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dractl.allocator import quirks as q
 from dractl.allocator.profile import Profile
 from dractl.allocator.request import AllocationError, ClaimPlan, RequestSpec
-from dractl.allocator.search import Solution, Taken
+from dractl.allocator.solution import Solution, Taken
 from dractl.kube.objects import (
     Allocation,
     AllocationDevice,

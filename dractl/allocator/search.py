@@ -8,57 +8,22 @@ The search is written as a loop over a stack of frames, so that its depth does n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dractl.allocator import quirks as q
 from dractl.allocator.bounds import Bounds
 from dractl.allocator.capacity import CapacityError, CapacityRules, SchedulerPanic
 from dractl.allocator.constraint import Constraint, make_constraint, static_attribute
-from dractl.allocator.counters import Cache, CounterBook, GroupBook, Groups
+from dractl.allocator.counters import Cache, CounterBook, GroupBook
 from dractl.allocator.profile import Profile
 from dractl.allocator.request import RESULTS_LIMIT, AllocationError, ClaimPlan, RequestSpec, check_plan, claim_label
 from dractl.allocator.selection import MATCH, Selection
+from dractl.allocator.solution import Limits, Solution, Taken, Undecided
 from dractl.allocator.state import AllocatedState, DeviceId, id_text
 from dractl.allocator.taints import blocking_taint
 from dractl.allocator.view import Candidate, NodeView
 from dractl.kube.objects import Device, DeviceAttribute
-from dractl.kube.quantity import Quantity
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop: after so many steps, or once ``expired`` says so (asked every 256 steps)."""
-
-    steps: int = 500_000
-    expired: Callable[[], bool] | None = None
-
-
-class Undecided(Exception):
-    """The search reached its limit, or needs what dractl does not know; the message says which."""
-
-
-@dataclass(slots=True, eq=False)
-class Taken:
-    """A device given to a request, and what is needed to undo that."""
-
-    spec: RequestSpec
-    candidate: Candidate
-    consumed: dict[str, Quantity] | None
-    """What a share takes; None for a device given out alone."""
-    counters: bool = False
-    marked: bool = False
-    inserted: bool = False
-    entry_existed: bool = False
-    groups: dict[tuple[str, str, str], Groups] | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Solution:
-    """Devices by claim, in the order taken, and the chosen alternative by (claim, request)."""
-
-    taken: list[list[Taken]]
-    chosen: dict[tuple[int, int], int]
 
 
 @dataclass(slots=True)
@@ -609,3 +574,6 @@ class Search:
             self._groups.restore(taken.groups)
         if taken.counters and not (candidate.multi and self._keep_shared_counters):
             self._counters.give_back(candidate.pool, candidate.slice, candidate.device)
+
+
+__all__ = ["Limits", "Search", "Solution", "Undecided"]

@@ -17,7 +17,8 @@ from kind_allocator import cluster, read  # noqa: E402
 from dractl.allocator import Allocator, Features, NodeResult, Profile  # noqa: E402
 from dractl.allocator.allocator import FITS  # noqa: E402
 from dractl.allocator.request import AllocationError  # noqa: E402
-from dractl.allocator.search import Limits, Search  # noqa: E402
+from dractl.allocator.search import Search  # noqa: E402
+from dractl.allocator.solution import Limits  # noqa: E402
 from dractl.allocator.trace import RequestTrace, Trace  # noqa: E402
 from dractl.kube.objects import ClaimRequest, ClaimSpec, Node, ResourceClaim  # noqa: E402
 
