@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from dractl.explain.report import ClaimExplanation, PodExplanation
 from dractl.explain.reports import ClassExplanation, DeviceExplanation, NodeExplanation
+from dractl.listing.access import AccessReport
 from dractl.listing.expressions import ExpressionCheck, ExpressionEvaluation, FieldReport
 from dractl.listing.recording import Changes, Recording
 from dractl.render.text.lists import ROW_KINDS
@@ -56,7 +57,7 @@ FINDING: dict[str, Any] = {
 def reports() -> dict[str, Any]:
     """Kind -> the dataclass of the report, or for a list (a kind that ends with ``List``) of its rows."""
     lists = {f"{kind}List": row for kind, row in ROW_KINDS.items()}
-    recordings = {"Recording": Recording, "RecordingChanges": Changes}
+    recordings = {"Recording": Recording, "RecordingChanges": Changes, "AccessReport": AccessReport}
     expressions = {
         "ExpressionCheck": ExpressionCheck,
         "ExpressionEvaluation": ExpressionEvaluation,

@@ -28,6 +28,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),
     ("metrics", "dractl.cli.metrics", "Serve the cluster's state to Prometheus."),
     ("snapshot", "dractl.cli.snapshot", "Record a cluster in a file, describe and compare such files."),
+    ("auth", "dractl.cli.auth", "Which rights in a cluster the commands need, and which you have."),
     ("discover", "dractl.cli.discover", "Show this host's devices, their wiring, and what a driver publishes."),
 )
 """Name, module (it has ``app``) and one-line help, in the order of ``--help``."""

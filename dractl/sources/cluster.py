@@ -19,7 +19,7 @@ PAGE = 500
 """Objects in one page, as kubectl asks for."""
 _RESTARTS = 2
 _THREADS = 6
-_DRA = "resource.k8s.io"
+DRA = "resource.k8s.io"
 _DRA_VERSIONS = ("v1", "v1beta2", "v1beta1", "v1alpha3")
 
 Progress = Callable[[str, int], None]
@@ -39,11 +39,11 @@ class Resource:
 
 
 RESOURCES: tuple[Resource, ...] = (
-    Resource("ResourceSlice", _DRA, "", "resourceslices", False),
-    Resource("DeviceClass", _DRA, "", "deviceclasses", False),
-    Resource("ResourceClaim", _DRA, "", "resourceclaims", True),
-    Resource("ResourceClaimTemplate", _DRA, "", "resourceclaimtemplates", True),
-    Resource("DeviceTaintRule", _DRA, "", "devicetaintrules", False),
+    Resource("ResourceSlice", DRA, "", "resourceslices", False),
+    Resource("DeviceClass", DRA, "", "deviceclasses", False),
+    Resource("ResourceClaim", DRA, "", "resourceclaims", True),
+    Resource("ResourceClaimTemplate", DRA, "", "resourceclaimtemplates", True),
+    Resource("DeviceTaintRule", DRA, "", "devicetaintrules", False),
     Resource("Pod", "", "v1", "pods", True),
     Resource("Node", "", "v1", "nodes", False),
     Resource("Namespace", "", "v1", "namespaces", False),
@@ -117,11 +117,11 @@ def read_cluster(
         DractlError: when the server cannot be reached, or serves no DRA at all, or nothing may be read.
     """
     wanted = [item for item in RESOURCES if (not item.optional if kinds is None else item.kind in kinds)]
-    version = _server_version(connection)
+    version = server_version(connection)
     served = served_versions(connection)
     if served is not None and not served:
         raise DractlError(
-            f"the cluster (Kubernetes {version or 'of unknown version'}) does not serve {_DRA}",
+            f"the cluster (Kubernetes {version or 'of unknown version'}) does not serve {DRA}",
             "DRA needs Kubernetes 1.34, or 1.32 and 1.33 with its feature gate and --runtime-config.",
             Exit.NO_CLUSTER,
         )
@@ -148,7 +148,7 @@ def read_cluster(
 def served_versions(connection: Connection) -> dict[str, str] | None:
     """For each plural of resource.k8s.io the newest version that serves it; None when discovery is not allowed."""
     try:
-        group = connection.get(f"/apis/{_DRA}")
+        group = connection.get(f"/apis/{DRA}")
     except ApiError as error:
         if error.status == 404:
             return {}
@@ -159,7 +159,7 @@ def served_versions(connection: Connection) -> dict[str, str] | None:
         if version not in offered:
             continue
         try:
-            listed = connection.get(f"/apis/{_DRA}/{version}")
+            listed = connection.get(f"/apis/{DRA}/{version}")
         except ApiError:
             continue
         for entry in listed.get("resources") or []:
@@ -169,7 +169,12 @@ def served_versions(connection: Connection) -> dict[str, str] | None:
     return found
 
 
-def _server_version(connection: Connection) -> str | None:
+def server_version(connection: Connection) -> str | None:
+    """The server's version as it writes it (``v1.36.2``); None where that may not be asked.
+
+    Raises:
+        DractlError: when the credentials are not accepted.
+    """
     try:
         answer = connection.get("/version")
     except ApiError as error:
