@@ -122,7 +122,6 @@ class Search:
         self._admin_counters = q.ADMIN_NEEDS_COUNTERS in names
         self._every_taint = q.EVERY_TAINT_BLOCKS in names
         self._permutations = q.PERMUTATIONS in names
-        self._skip_operations = profile.is_at_least(37) and profile.variant == q.EXPERIMENTAL
         candidates = view.candidates
         self._candidates = candidates
         overlooked = q.SHARES_OVERLOOKED in names
@@ -456,7 +455,7 @@ class Search:
             return False
         if not self._features.partitionable_devices and candidate.device.consumes_counters:
             return False
-        return not (self._skip_operations and candidate.slice.skip_node_operations) or self._operations_optional()
+        return self._view.operations_allowed(candidate)
 
     def _take_counters(self, taken: Taken, must: bool) -> bool:
         """Take the counters that a device needs, unless another share of it has done so."""
@@ -496,10 +495,6 @@ class Search:
         if not device.taints or not self._features.device_taints:
             return False
         return blocking_taint(device.taints, spec.request.tolerations, self._every_taint) is not None
-
-    def _operations_optional(self) -> bool:
-        gate = "DRAOptionalNodeOperations"
-        return self._features.optional_node_operations and gate in self._view.node.declared_features
 
     def _counters_charged(self, candidate: Candidate) -> bool:
         """Whether another share of the device has taken its counters."""

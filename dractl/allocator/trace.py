@@ -238,6 +238,9 @@ class Tracer:
     def _by_selection(self, spec: RequestSpec, candidate: Candidate) -> Refusal | None:
         if not self._view.for_node(candidate):
             return Refusal(candidate.id, "node-mismatch", "published for other nodes")
+        if not self._view.operations_allowed(candidate):
+            text = "skips operations on the node, which the node or the scheduler does not support"
+            return Refusal(candidate.id, "node-mismatch", text)
         verdict = self._view.verdict(spec, candidate)
         if verdict.match:
             return None

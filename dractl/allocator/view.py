@@ -89,6 +89,15 @@ class NodeView:
                     result.append(Candidate(len(result), place, pool, item, device, key, multi, plain))
         return result
 
+    def operations_allowed(self, candidate: Candidate) -> bool:
+        """Whether the node operations that a slice skips (1.37, alpha) keep nobody from its devices."""
+        if not candidate.slice.skip_node_operations:
+            return True
+        if not self.profile.is_at_least(37) or self.profile.variant != q.EXPERIMENTAL:
+            return True  # other copies of the allocator do not look at them
+        gate = "DRAOptionalNodeOperations"
+        return self.profile.features.optional_node_operations and gate in self.node.declared_features
+
     def verdict(self, spec: RequestSpec, candidate: Candidate) -> Verdict:
         """Whether a request may have a device: binding conditions, selectors, and the device's own node."""
         known = self.verdicts.get(id(spec))

@@ -31,6 +31,7 @@ def made(seed: int, small: bool) -> tuple[Allocator, World, list[Node], list[Res
     for feature in ("compatibilityGroups", "optionalNodeOperations"):
         given_["features"].pop(feature)
     for item in given_["slices"]:
+        item["spec"].pop("skipNodeOperations", None)
         for device in item["spec"].get("devices", []):
             if not given_["features"]["listTypeAttributes"]:
                 # an API server without the feature does not store them
