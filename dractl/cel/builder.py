@@ -114,6 +114,7 @@ class Builder:
         self._macros = declarations(env).macros
         self._next_id = 1
         self._max_nodes = max(MAX_NODES, 2 * len(issues.source.text))
+        self._shared = 0
         self._depth = 0
         self._macro_position = NO_POSITION
         self.accumulator = "@result" if env.cel_go >= (0, 23) else "__result__"
@@ -160,7 +161,7 @@ class Builder:
         return node_id
 
     def _delete_id(self, node_id: int) -> None:
-        if node_id == self._next_id - 1:
+        if node_id == self._next_id - 1 and self._env.copies_receivers:
             self._next_id -= 1
 
     def _unspecified(self, at: Token | None) -> Unspecified:
@@ -420,9 +421,17 @@ class Builder:
             node_id, pos, iter_range, iter_vars[0], iter_vars[1], accu_var, accu_init, condition, step, result
         )
 
+    def _id_of_copy(self, node_id: int) -> int:
+        if self._env.copies_receivers:
+            return self._next()
+        self._shared += 1
+        if self._shared > self._max_nodes:
+            raise TooLarge
+        return node_id
+
     def copy(self, node: Node) -> Node:
-        """The same tree under new ids."""
-        node_id, pos = self._next(), node.pos
+        """The same tree under new ids (old releases: under the same ids)."""
+        node_id, pos = self._id_of_copy(node.id), node.pos
         match node:
             case Literal(value=value):
                 return Literal(node_id, pos, value)
@@ -458,7 +467,7 @@ class Builder:
         return Unspecified(node_id, pos)
 
     def _copy_entry(self, entry: Entry) -> Entry:
-        entry_id, pos = self._at_macro()
+        entry_id, pos = self._id_of_copy(entry.id), self._macro_position
         key = self.copy(entry.key) if entry.key else None
         return Entry(entry_id, pos, self.copy(entry.value), key, entry.field, entry.optional)
 

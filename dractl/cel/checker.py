@@ -6,7 +6,7 @@ Source: cel-go's ``checker/checker.go``; the texts of the errors are the ones it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dractl.cel import types as t
 from dractl.cel.ast import (
@@ -52,7 +52,7 @@ _WELL_KNOWN = {
 
 def check(ast: Ast, env: Environment) -> Checked:
     """Checks ``ast`` and resolves its names (the tree is changed). Raises CelTypeErrors."""
-    issues = Issues(Source(ast.source))
+    issues = Issues(Source(ast.source, env.old_places))
     with deep_recursion():
         checker = _Checker(env, issues)
         root = checker.visit(ast.root)
@@ -81,8 +81,8 @@ class _Checker:
         self._free = 0
         # since 0.27 a dotted name whose first part is a local variable is a selection from it
         self._locals_first = env.cel_go >= (0, 27)
-        # before 0.26 the second variable over a range of unknown type got no type
-        self._second_type = t.DYN if env.cel_go >= (0, 26) else t.MISSING
+        # before 0.23 the second variable over a range of unknown type got no type
+        self._second_type = t.DYN if env.cel_go >= (0, 23) else t.MISSING
         self._types: dict[int, Type] = {}
         self.references: dict[int, Reference] = {}
         self._visitors: dict[type[Node], Callable[..., Node]] = {
@@ -109,7 +109,20 @@ class _Checker:
     # -- helpers
 
     def _set(self, node: Node, each: Type) -> None:
-        self._types[node.id] = each
+        before = self._types.setdefault(node.id, each)
+        if not before.same(each):
+            self._conflict(node, "incompatible type", str(before), str(each))
+
+    def _refer(self, node: Node, each: Reference) -> None:
+        before = self.references.setdefault(node.id, each)
+        if before.name != each.name or set(before.overloads) != set(each.overloads) or before.value != each.value:
+            self._conflict(node, "reference", str(before), str(each))
+
+    def _conflict(self, node: Node, what: str, before: str, each: str) -> None:
+        """A node that stands at two places of the tree (``Environment.copies_receivers``) is two things. Kubernetes'
+        text has the node's address in memory, which is another one each time."""
+        found = f"&{{{node.id} 0xc000000000}}({node.id}) old:{before}, new:{each}"
+        self._report(node, f"{what} already exists for expression: {found}")
 
     def _type(self, node: Node) -> Type:
         return self._types[node.id]
@@ -147,20 +160,25 @@ class _Checker:
         """What a name stands for; a leading dot asks for what is declared outside of the expression."""
         plain = name.removeprefix(".")
         local = self._local(plain)
-        if not self._locals_first:
-            return _Variable(plain, local) if local is not None else self._global(plain)
-        if local is not None and not name.startswith("."):
+        if local is not None and not (self._locals_first and name.startswith(".")):
             return _Variable(plain, local)
-        found = self._global(plain)
-        if found and local is not None:
-            found.name = f".{plain}"
-        return found
+        return self._global_beside(plain, local)
 
     def _lookup_qualified(self, name: str) -> _Variable | None:
-        first = name.partition(".")[0]
-        if self._locals_first and first and self._local(first) is not None:
+        if not self._locals_first:
+            return self._lookup(name)
+        plain = name.removeprefix(".")
+        local = self._local(plain.partition(".")[0])
+        if local is not None and not name.startswith("."):
             return None
-        return self._lookup(name)
+        return self._global_beside(plain, local)
+
+    def _global_beside(self, name: str, local: Type | None) -> _Variable | None:
+        """A global name; the dot in front is kept where a local variable hides it."""
+        found = self._global(name)
+        if found and local is not None:
+            found.name = f".{name}"
+        return found
 
     # -- nodes
 
@@ -178,7 +196,7 @@ class _Checker:
 
     def _resolved(self, node: Node, variable: _Variable) -> Node:
         self._set(node, variable.type)
-        self.references[node.id] = Reference(variable.name, value=variable.value)
+        self._refer(node, Reference(variable.name, value=variable.value))
         return Ident(node.id, node.pos, variable.name)
 
     def _select(self, node: Select) -> Node:
@@ -216,10 +234,10 @@ class _Checker:
         if fields is None:
             self._report(node, f"unexpected failed resolution of '{message}'")
             return None
-        if field not in fields:
+        found = fields.get(field) or fields.get("*")
+        if found is None:
             self._report(node, f"undefined field '{field}'")
-            return None
-        return fields[field]
+        return found
 
     def _call(self, node: Call) -> Node:
         if node.function == _OPT_SELECT:
@@ -249,7 +267,7 @@ class _Checker:
         assert isinstance(field, Literal) and isinstance(field.value, str)
         node.args[0], result = self._select_field(node, node.args[0], field.value, optional=True)
         self._set(node, self._bindings.substitute(result))
-        self.references[node.id] = Reference(overloads=("select_optional_field",))
+        self._refer(node, Reference(overloads=("select_optional_field",)))
         return node
 
     def _resolve(self, node: Call, function: Function) -> Node:
@@ -278,7 +296,7 @@ class _Checker:
             self._report(node, self._no_match(function.name, found, node.target is not None))
         else:
             self._set(node, result)
-            self.references[node.id] = Reference(overloads=tuple(overloads))
+            self._refer(node, Reference(overloads=tuple(overloads)))
         return node
 
     def _resolve_logic(self, node: Call, function: Function, found: list[Type]) -> None:
@@ -289,7 +307,7 @@ class _Checker:
                 fits = False
         self._set(node, t.BOOL if fits else t.ERROR)
         if fits:
-            self.references[node.id] = Reference(overloads=(function.overloads[0].id,))
+            self._refer(node, Reference(overloads=(function.overloads[0].id,)))
 
     def _instantiate(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
         """Argument and result types of an overload, with new type parameters of their own."""
@@ -354,7 +372,7 @@ class _Checker:
             self._set(node, t.ERROR)
             return node
         node.type_name = name = variable.name
-        self.references[node.id] = Reference(name)
+        self._refer(node, Reference(name))
         result = t.ERROR
         if variable.type.kind is not Kind.ERROR:
             if variable.type.kind is not Kind.TYPE:
@@ -370,7 +388,10 @@ class _Checker:
         if not self._locals_first:
             return self._lookup(name)
         found = self._global(name.removeprefix("."))
-        return found if found and found.type.kind is Kind.TYPE else None
+        if found is None or found.type.kind is not Kind.TYPE:
+            return None
+        # without its type parameter a list is a message: google.protobuf.ListValue
+        return replace(found, type=t.type_of(t.list_of(t.DYN))) if found.name == "list" else found
 
     def _message_type(self, node: StructExpr, variable: _Variable) -> tuple[Type, str]:
         result = variable.type.params[0] if variable.type.params else t.ERROR

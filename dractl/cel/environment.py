@@ -57,6 +57,16 @@ class Environment:
         """Whether the grammar has names in backticks."""
         return self.cel_go >= (0, 23)
 
+    @property
+    def copies_receivers(self) -> bool:
+        """Whether macros that need their receiver twice copy it; before, one node stood at two places."""
+        return self.cel_go >= (0, 22)
+
+    @property
+    def old_places(self) -> bool:
+        """Whether faults are placed as old releases did it (see ``errors.Source``)."""
+        return self.cel_go < (0, 22)
+
 
 _CEL_GO = {
     (1, 31): (0, 20),
@@ -79,13 +89,13 @@ class Declarations:
     functions: dict[str, Function]
     idents: dict[str, t.Type]
     """Variables, and type names (whose type is ``type(...)``)."""
+    planned_types: frozenset[str]
+    """The type names that a program may hold; one with another of the type names is rejected when it is planned."""
     constants: dict[str, int]
     """Enum values."""
     fields: dict[str, dict[str, t.Type]]
-    """Fields of the message types, by type name."""
+    """Fields of the message types, by type name; ``*`` stands for any name."""
     macros: frozenset[MacroKey]
-    validate_format: bool
-    """Whether ``string.format`` calls with literals are validated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +215,9 @@ _TYPE_NAMES = {
     "google.protobuf.UInt32Value": t.wrapper(t.UINT),
     "google.protobuf.UInt64Value": t.wrapper(t.UINT),
 }
-_MESSAGE_FIELDS = {
+_MESSAGE_FIELDS: dict[str, dict[str, t.Type]] = {
+    **{name: {} for name in ("bool", "bytes", "double", "int", "list", "string", "uint", "duration", "timestamp")},
+    "map": {"*": t.DYN},
     "google.protobuf.Any": {"type_url": t.STRING, "value": t.BYTES},
     "google.protobuf.Duration": {"seconds": t.INT, "nanos": t.INT},
     "google.protobuf.Timestamp": {"seconds": t.INT, "nanos": t.INT},
@@ -232,6 +244,15 @@ _MESSAGE_FIELDS = {
     "google.protobuf.UInt64Value": {"value": t.UINT},
 }
 
+# the names of Kubernetes' own type provider; until 1.31 they stood for a value of the type, not for the type (sic)
+_DECLARED_TYPES = ("duration", "timestamp", t.DEVICE.name)
+_PLANNED_KINDS = (t.Kind.DURATION, t.Kind.TIMESTAMP, t.Kind.STRUCT)
+_UNPLANNED_TYPES = frozenset(
+    name
+    for name, each in _TYPE_NAMES.items()
+    if name in _DECLARED_TYPES or (name.startswith("google.protobuf.") and each.kind not in _PLANNED_KINDS)
+)
+
 
 @lru_cache(maxsize=32)
 def declarations(env: Environment) -> Declarations:
@@ -243,15 +264,24 @@ def declarations(env: Environment) -> Declarations:
             macros += library.macros
             for overload in parse_signatures(library.signatures):
                 functions.setdefault(overload.function, Function(overload.function, [])).overloads.append(overload)
-    idents = {name: t.type_of(inner) for name, inner in _TYPE_NAMES.items()}
+    device = device_fields(env)
+    parts = {f"{t.DEVICE.name}.{name}": device[name] for name in ("attributes", "capacity")}
+    types = _TYPE_NAMES | parts
+    idents = {name: t.type_of(inner) for name, inner in types.items()}
+    if env.release < (1, 32):
+        idents |= {name: types[name] for name in (*_DECLARED_TYPES, *parts)}
+    if env.cel_go >= (0, 29):
+        idents["optional_type"] = t.type_of(t.optional_of(t.DYN))
     idents["device"] = t.DEVICE
     return Declarations(
         functions=functions,
         idents=idents,
+        planned_types=frozenset(idents) - _UNPLANNED_TYPES - set(parts),
         constants={"google.protobuf.NullValue.NULL_VALUE": 0},
-        fields=_MESSAGE_FIELDS | {t.DEVICE.name: device_fields(env)},
+        fields=_MESSAGE_FIELDS
+        | {t.DEVICE.name: device}
+        | {name: {"*": each.params[1]} for name, each in parts.items()},
         macros=frozenset(macros),
-        validate_format=True,
     )
 
 

@@ -11,18 +11,25 @@ NO_POSITION = -1
 
 
 class Source:
-    """The text of an expression, with its lines."""
+    """The text of an expression, with its lines.
 
-    __slots__ = ("line_starts", "text")
+    ``old``: places as cel-go before 0.22 counts them: a node at the start of a line is at the end of the line before.
+    """
 
-    def __init__(self, text: str) -> None:
+    __slots__ = ("line_starts", "old", "text")
+
+    def __init__(self, text: str, old: bool = False) -> None:
         self.text = text
+        self.old = old
         self.line_starts = [0, *(index + 1 for index, char in enumerate(text) if char == "\n")]
 
-    def location(self, offset: int) -> tuple[int, int]:
+    def location(self, offset: int, of_token: bool = False) -> tuple[int, int]:
         """Line (from 1) and column (from 0) of an offset in code points; in an empty text the column is -1 (sic)."""
         if not self.text:
-            return 1, -1
+            return 1, 0 if self.old else -1
+        if self.old and not of_token and offset in self.line_starts[1:]:
+            line, column = self.location(offset - 1, of_token=True)
+            return line, column + 1
         if "\n" not in self.text:
             return 1, offset
         low, high = 0, len(self.line_starts)
@@ -49,9 +56,11 @@ class Issue:
     offset: int
     message: str
     placeless: bool = False
+    of_token: bool = False
+    """Found at a token, not at a node."""
 
     def location(self, source: Source) -> tuple[int, int]:
-        return (-1, -1) if self.placeless else source.location(self.offset)
+        return (-1, -1) if self.placeless else source.location(self.offset, self.of_token)
 
     def render(self, source: Source) -> str:
         """The message, the line it is about, and a caret under the place."""
@@ -75,10 +84,10 @@ class Issues:
     found: list[Issue] = field(default_factory=list)
     total: int = 0
 
-    def add(self, offset: int, message: str, placeless: bool = False) -> None:
+    def add(self, offset: int, message: str, placeless: bool = False, of_token: bool = False) -> None:
         self.total += 1
         if self.total <= _MAX_ERRORS:
-            self.found.append(Issue(offset, message, placeless))
+            self.found.append(Issue(offset, message, placeless, of_token))
 
     def __bool__(self) -> bool:
         return self.total > 0

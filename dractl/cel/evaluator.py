@@ -85,6 +85,8 @@ class Emitter:
         match step:
             case plan.Const():
                 return _constant(step.value)
+            case plan.Failure():
+                return _failure(step.text)
             case plan.Path():
                 return self._path(step)
             case plan.Both():
@@ -205,6 +207,13 @@ class Emitter:
 
 def _constant(value: Value) -> Closure:
     return lambda env: value
+
+
+def _failure(text: str) -> Closure:
+    def fail(env: Env) -> Value:
+        raise EvalError(text)
+
+    return fail
 
 
 # --- operators ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ MAX_CODE_POINTS = 100_000
 
 def parse(source: str, env: Environment) -> Ast:
     """The syntax tree of ``source`` for ``env``, macros expanded. Raises CelSyntaxErrors, CelLimit."""
-    text = Source(source)
+    text = Source(source, env.old_places)
     issues = Issues(text)
     with deep_recursion():
         if len(source) > MAX_CODE_POINTS:

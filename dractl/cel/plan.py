@@ -51,6 +51,13 @@ class Const(Step):
 
 
 @dataclass(slots=True, eq=False)
+class Failure(Step):
+    """Always fails."""
+
+    text: str
+
+
+@dataclass(slots=True, eq=False)
 class Both(Step):
     """``&&``, or with ``any`` ``||``."""
 
@@ -257,7 +264,7 @@ class _Planner:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
         self.env = checked.environment
-        self.type_names = declarations(self.env).idents
+        self.type_names = declarations(self.env).planned_types
         self.slots = 1
         self.depth = 0
         self.deepest = 0
@@ -299,12 +306,16 @@ class _Planner:
         name = (reference.name if reference is not None else "") or node.name
         kind = self.checked.types.get(node.id)
         if kind is not None and kind.kind is Kind.TYPE:
-            if name.lstrip(".") not in self.type_names:
+            if name not in self.type_names:
                 raise PlanError(f"reference to undefined type: {name}")
             return Const(node.id, TypeValue(kind.params[0].name if kind.params else "type"))
         if self.dotted_is_global and node.name.startswith(".") and name.lstrip(".") == "device":
             return Path(Variable(node.id, DEVICE_SLOT))
-        return Path(Variable(node.id, scope[name.lstrip(".")]))
+        slot = scope.get(name.lstrip("."))
+        if slot is None:
+            # a type's name that stands for a value of the type (1.31)
+            return Failure(node.id, f"no such attribute(s): {name}")
+        return Path(Variable(node.id, slot))
 
     def _select(self, node: ast.Select, scope: Scope) -> Step:
         operand = self.plan(node.operand, scope)

@@ -130,10 +130,10 @@ class _Parser:
         if "no viable alternative" in message:
             message = _RESERVED.sub(r"mismatched input '\1' expecting IDENTIFIER", message)
         if self._reports >= _MAX_REPORTS:
-            self._issues.add(offset, f"Syntax error: More than {_MAX_REPORTS} syntax errors")
+            self._issues.add(offset, f"Syntax error: More than {_MAX_REPORTS} syntax errors", of_token=True)
             raise GaveUp
         self._reports += 1
-        self._issues.add(offset, f"Syntax error: {message}")
+        self._issues.add(offset, f"Syntax error: {message}", of_token=True)
 
     def _report_error(self, error: NoViableAlternative | _Mismatch) -> None:
         if self._recovering:

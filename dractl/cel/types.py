@@ -34,7 +34,7 @@ class Kind(Enum):
     PARAM = auto()
     UINT = auto()
     MISSING = auto()
-    """No type at all: a fault of cel-go before 0.26."""
+    """No type at all: a fault of cel-go before 0.23."""
 
     # a plain identity hash: the default one of Enum is a Python function, and types are hashed all the time
     __hash__ = object.__hash__
@@ -113,10 +113,7 @@ class Type:
         return f"wrapper({self.name})" if self.nullable else self.name
 
     def __str__(self) -> str:
-        return _spell(self, Type._result_name)
-
-    def _result_name(self) -> str:
-        return f"<{self.name}>" if self.kind is Kind.PARAM else self.declared_name()
+        return _spell(self, Type.declared_name)
 
     def format(self) -> str:
         """The spelling in the checker's messages."""

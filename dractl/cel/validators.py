@@ -15,7 +15,7 @@ from dractl.cel.walk import bottom_up, children
 
 def validate(checked: Checked) -> None:
     """Raises CelTypeErrors if a rule is broken."""
-    issues = Issues(Source(checked.ast.source))
+    issues = Issues(Source(checked.ast.source, checked.environment.old_places))
     nodes = list(bottom_up(checked.ast.root))
     exempt = _inside_format(nodes)
     for node in nodes:
