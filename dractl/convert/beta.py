@@ -39,6 +39,9 @@ def convert_beta(document: Document, work: Work) -> None:
         node["apiVersion"] = f"{GROUP}/{wanted}"
         document.changed = True
         work.note(document, f"{GROUP}/{version} became {wanted}", line_of(node, "apiVersion"), exact=True)
+    if kind == "DeviceTaintRule" and wanted != "v1":
+        text = f"a server serves it with --runtime-config={GROUP}/{wanted}=true and the gate DRADeviceTaintRules only"
+        work.note(document, text)
 
 
 def _up(document: Document, work: Work, kind: str, version: str) -> None:

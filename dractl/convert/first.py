@@ -18,6 +18,7 @@ from dractl.convert.parameters import (
 from dractl.kube.drivers import CLASSES
 
 VERSIONS = ("v1alpha1", "v1alpha2")
+PARAMETERS = ("ResourceClaimParameters", "ResourceClassParameters")
 _REQUEST = "device"
 
 
@@ -32,7 +33,7 @@ def convert_first(document: Document, work: Work) -> None:
         _class(document, work, node)
     elif kind in ("ResourceClaim", "ResourceClaimTemplate"):
         _claim(document, work, node, kind)
-    elif kind in ("ResourceClaimParameters", "ResourceClassParameters"):
+    elif kind in PARAMETERS:
         user = "claim" if kind == "ResourceClaimParameters" else "class"
         if id(document) in work.used:
             vanish(document, work, f"what it said stands in the {user} that named it")

@@ -64,8 +64,9 @@ class Work:
 
     def propose(self, document: Document, text: str, line: int | None = None) -> None:
         """Say something that a person has to judge, also as a comment in the result."""
-        self.note(document, text, line)
-        document.remarks.append(text)
+        if text not in document.remarks:
+            self.note(document, text, line)
+            document.remarks.append(text)
 
     def find(self, kind: str, name: str, group: str = "", namespace: str = "") -> Document | None:
         """A document of the stream by kind and name; group and namespace count where both sides state them."""

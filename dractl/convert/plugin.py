@@ -17,7 +17,8 @@ _TEMPLATES: dict[str, tuple[str, ...]] = {
 }
 _TEMPLATE = ("spec", "template", "spec")
 _NATIVE = re.compile(r"(cpu|memory|ephemeral-storage|storage|pods|hugepages-.*)")
-_LISTS = ("initContainers", "containers")
+_LISTS = ("containers", "initContainers")
+"""Regular containers first: init containers may use what these ask for."""
 _PRODUCT_LABEL = "nvidia.com/gpu.product"
 
 
@@ -145,14 +146,24 @@ def _to_claims(document: Document, work: Work, spec: Map) -> None:
     terms = _node_selector(document, work, spec)
     requests: list[dict[str, Any]] = []
     names: dict[str, None] = {}
+    several = len(wanted) > 1
+    main = {id(one) for one in spec["containers"]}
+    given: dict[str, tuple[str, int]] = {}
     for container, resource, amount in wanted:
-        request = _name(_word(resource), requests)
-        requests.append(_request(request, resource, amount, terms))
+        known = given.get(resource)
+        if id(container) not in main and known is not None and known[1] >= amount:
+            # the device plugin counts the larger of both, as init containers end before the others start
+            request = known[0]
+            work.note(document, f"init container {container.get('name')} uses request {request} before the others do")
+        else:
+            request = _name(_word(resource), requests)
+            requests.append(_request(request, resource, amount, terms))
+            given.setdefault(resource, (request, amount))
         line = line_of(child(container, "resources", "limits") or child(container, "resources", "requests"), resource)
         _take_out(document, container, resource)
         claims = container["resources"].setdefault("claims", tree([]))
         entry: dict[str, Any] = {"name": "devices"}
-        if len(wanted) > 1:
+        if several:
             entry["request"] = request
         claims.append(tree(entry))
         names[resource] = None

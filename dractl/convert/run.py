@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dractl.convert.beta import CONVERTED, convert_beta, lacking
-from dractl.convert.first import VERSIONS, convert_first, foreign_parameters, scheduling_text
+from dractl.convert.first import PARAMETERS, VERSIONS, convert_first, foreign_parameters, scheduling_text
 from dractl.convert.model import GROUP, Note, Target, Work, document_of, vanish, write_remarks
 from dractl.convert.nodes import head_comment, plain
 from dractl.convert.plugin import convert_workload
@@ -38,14 +38,19 @@ def convert(nodes: Sequence[Any], target: Target) -> Converted:
         if group != GROUP:
             convert_workload(document, work)
         elif version in VERSIONS:
-            convert_first(document, work)
+            if kind not in PARAMETERS:
+                convert_first(document, work)
         elif kind == "PodSchedulingContext":
             vanish(document, work, scheduling_text(kind))
         elif kind in CONVERTED:
             convert_beta(document, work)
     for document in work.documents:
+        # parameters may stand before or after what names them, so they go last
         if document.node is not None and str(document.node.get("kind", "")).endswith("Parameters"):
-            foreign_parameters(document, work)
+            if document.node.get("kind") in PARAMETERS:
+                convert_first(document, work)
+            else:
+                foreign_parameters(document, work)
     return _result(nodes, work)
 
 
