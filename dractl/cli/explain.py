@@ -43,6 +43,12 @@ def claim(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the ResourceClaim.")],
     namespace: options.Namespace = None,
     node: Node = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="First wait until the claim is allocated (a running cluster only).")
+    ] = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Longest time to --wait (5m; 0: no limit).")
+    ] = "5m",
     output: options.Output = options.Format.TEXT,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
@@ -54,14 +60,15 @@ def claim(
     from dractl.explain.claim import explain_claim
     from dractl.render.text.explain import render_claim
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    given, name = _split_given(namespace, name)
+    waited = _wait(given, name, timeout, context, kubeconfig, bool(snapshot or demo)) if wait else True
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
     question = question_of(inventory, kubernetes, node)
-    where, name = _split(namespace, name)
-    report = explain_claim(question, where, name)
+    report = explain_claim(question, options.namespace_or_default(given), name)
     plain = report.to_json()
     wide = output == options.Format.WIDE
     emit_report(plain, output, lambda terminal: render_claim(plain, terminal, wide))
-    return Exit.GOOD if report.verdict in ("fits", "allocated") else Exit.NOT_GOOD
+    return Exit.GOOD if waited and report.verdict in ("fits", "allocated") else Exit.NOT_GOOD
 
 
 @app.command()
@@ -80,10 +87,10 @@ def pod(
     from dractl.explain.pod import explain_pod
     from dractl.render.text.explain import render_pod
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    given, name = _split_given(namespace, name)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
     question = question_of(inventory, kubernetes, node)
-    where, name = _split(namespace, name)
-    report = explain_pod(question, where, name)
+    report = explain_pod(question, options.namespace_or_default(given), name)
     plain = report.to_json()
     wide = output == options.Format.WIDE
     emit_report(plain, output, lambda terminal: render_pod(plain, terminal, wide))
@@ -187,10 +194,28 @@ def question_of(inventory: Inventory, kubernetes: str | None, node: str | None =
     return Question(inventory, release, profile, node=node)
 
 
-def _split(namespace: str | None, name: str) -> tuple[str, str]:
-    """Namespace and name; ``ns/name`` is understood where no namespace is given."""
+def _split_given(namespace: str | None, name: str) -> tuple[str | None, str]:
+    """Namespace (None if not given) and name; ``ns/name`` is understood where no namespace is given."""
     if namespace is None and name.count("/") == 1:
         first, _, second = name.partition("/")
         if first and second:
             return first, second
-    return options.namespace_or_default(namespace), name
+    return namespace, name
+
+
+def _wait(
+    namespace: str | None, name: str, timeout: str, context: str | None, kubeconfig: str | None, recorded: bool
+) -> bool:
+    from dractl.cli.frame import seconds_of
+    from dractl.cli.output import note
+    from dractl.cli.source import connect_to
+    from dractl.sources.wait import wait_for_allocation
+
+    if recorded:
+        raise DractlError("--wait needs a running cluster", "Leave out --wait, or --snapshot and --demo.")
+    limit = seconds_of(timeout, "--timeout")
+    connection = connect_to(context, kubeconfig)
+    done = wait_for_allocation(connection, options.namespace_or_default(namespace), name, limit, note)
+    if not done:
+        note(f"note: not allocated after {timeout}")
+    return done

@@ -162,16 +162,16 @@ def _without_access(arguments: Sequence[str]) -> Sequence[str]:
 
         if groups and not user:
             raise DractlError("--as-group needs --as", "Give the user too, as kubectl wants it.")
-        seconds = 60.0 if timeout is None else _seconds(timeout)
+        seconds = 60.0 if timeout is None else seconds_of(timeout, "--request-timeout")
         source.settings = source.Settings(user, tuple(groups), seconds)
     return [*kept, *arguments[end:]]
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str, option: str) -> float:
     """``30``, ``30s``, ``2m``; 0 is no limit."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in "smh" and text else (text, "s")
     if not number.isdigit():
-        raise DractlError(f"--request-timeout {text}: is not a duration", "Give it as 30s or 2m; 0 for no limit.")
+        raise DractlError(f"{option} {text}: is not a duration", "Give it as 30s or 2m; 0 for no limit.")
     return float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
 
 

@@ -126,6 +126,10 @@ class ApiServer:
                 namespace = body["metadata"]["namespace"]
                 self._lists.setdefault(f"{base}/namespaces/{namespace}/{plural}", []).append(item)
 
+    def lists(self, plural: str) -> list[dict[str, Any]]:
+        """The listed objects of one resource, to be changed in place."""
+        return [item for path, items in self._lists.items() if path.endswith("/" + plural) for item in items]
+
     def answer(self, path: str, params: dict[str, str]) -> tuple[int, Any]:
         """Status and JSON of one request."""
         if path == "/version":
