@@ -83,13 +83,15 @@ class SelectorStep:
 class Chain:
     """The selectors of a class and then those of a request."""
 
-    __slots__ = ("by_device", "hide_sharing", "steps")
+    __slots__ = ("_hidden", "by_device", "hide_sharing", "steps")
 
     def __init__(self, steps: Sequence[SelectorStep], hide_sharing: bool) -> None:
         self.steps = steps
         self.hide_sharing = hide_sharing
         """Older copies of the allocator do not show allowMultipleAllocations to selectors."""
         self.by_device: dict[int, Verdict] = {}
+        # kept alive, because outcomes are remembered by the identity of devices
+        self._hidden: list[Device] = []
 
     def verdict(self, driver: str, device: Device) -> Verdict:
         """The verdict on a device; devices are known by identity."""
@@ -99,6 +101,7 @@ class Chain:
             found = MATCH
             if self.hide_sharing and device.allow_multiple_allocations:
                 device = replace(device, allow_multiple_allocations=False)
+                self._hidden.append(device)
             for step in self.steps:
                 refused = step.verdict(driver, device)
                 if refused is not None:
