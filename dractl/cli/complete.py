@@ -103,7 +103,10 @@ def _commands(group: Any, current: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(param: Any, current: str) -> Iterator[tuple[str, str]]:
-    for choice in getattr(param.type, "choices", ()):
+    alternatives = (param.metavar or "").split("|") if "|" in (param.metavar or "") else []
+    # -o of lists also takes templates, so it is no choice of typer's
+    spelled = [text.removesuffix("...") for text in alternatives if text == text.lower() and text != "-"]
+    for choice in [*getattr(param.type, "choices", ()), *spelled]:
         value = str(getattr(choice, "value", choice))
         if value.startswith(current):
             yield value, ""

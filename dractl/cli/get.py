@@ -17,6 +17,7 @@ from dractl.errors import DractlError, Exit
 if TYPE_CHECKING:
     from dractl.cel.environment import Environment
     from dractl.inventory import Inventory
+    from dractl.listing.rows import Listing
 
 _KINDS = (
     "ResourceSlice", "DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "DeviceTaintRule", "Pod", "Node"
@@ -36,7 +37,30 @@ class ListFormat(StrEnum):
     NAME = "name"
 
 
-Output = Annotated[ListFormat, typer.Option("--output", "-o", help="Output format.", show_default=False)]
+_TEMPLATES = ("jsonpath", "custom-columns")
+
+
+def _known(output: str) -> str:
+    name, _, template = output.partition("=")
+    if output in list(ListFormat) or (name in _TEMPLATES and template):
+        return output
+    raise typer.BadParameter(f"'{output}' is none of {', '.join([*ListFormat, *(f'{one}=...' for one in _TEMPLATES)])}")
+
+
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="|".join([*ListFormat, *(f"{name}=..." for name in _TEMPLATES)]),
+        help="Output format; paths of jsonpath and custom-columns are those of -o json.",
+        show_default=False,
+        callback=_known,
+    ),
+]
+Labels = Annotated[
+    str | None, typer.Option("--selector", "-l", metavar="LABELS", help="Only with these labels: key=value, !key...")
+]
 NodeFilter = Annotated[
     str | None, typer.Option("--node", metavar="NAME", help="Only what concerns this node.")
 ]
@@ -69,7 +93,7 @@ def devices(
     node: NodeFilter = None,
     driver: DriverFilter = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -103,7 +127,7 @@ def pools(
     node: NodeFilter = None,
     driver: DriverFilter = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -121,8 +145,9 @@ def pools(
 def slices(
     node: NodeFilter = None,
     driver: DriverFilter = None,
+    labels: Labels = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -133,6 +158,7 @@ def slices(
 
     inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, slice_list(inventory), node, driver)
+    rows = _labelled(inventory, rows, labels)
     return _show(inventory, "Slice", _sorted(rows, sort_by), output)
 
 
@@ -142,8 +168,9 @@ def claims(
     all_namespaces: options.AllNamespaces = False,
     node: NodeFilter = None,
     driver: DriverFilter = None,
+    labels: Labels = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -155,6 +182,7 @@ def claims(
     inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
     rows = _in_namespace(claim_list(inventory), namespace, all_namespaces)
     rows = _narrow(inventory, rows, node, driver)
+    rows = _labelled(inventory, rows, labels)
     return _show(inventory, "Claim", _sorted(rows, sort_by), output)
 
 
@@ -162,8 +190,9 @@ def claims(
 def templates(
     namespace: options.Namespace = None,
     all_namespaces: options.AllNamespaces = False,
+    labels: Labels = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -174,13 +203,15 @@ def templates(
 
     inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
     rows = _in_namespace(template_list(inventory), namespace, all_namespaces)
+    rows = _labelled(inventory, rows, labels)
     return _show(inventory, "Template", _sorted(rows, sort_by), output)
 
 
 @app.command()
 def classes(
+    labels: Labels = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -193,6 +224,7 @@ def classes(
 
     inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = class_list(inventory, class_matcher(inventory, _environment(inventory, kubernetes)))
+    rows = _labelled(inventory, rows, labels)
     return _show(inventory, "Class", _sorted(rows, sort_by), output)
 
 
@@ -200,8 +232,9 @@ def classes(
 def nodes(
     node: NodeFilter = None,
     driver: DriverFilter = None,
+    labels: Labels = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -212,6 +245,7 @@ def nodes(
 
     inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, node_list(inventory), node, driver)
+    rows = _labelled(inventory, rows, labels)
     return _show(inventory, "Node", _sorted(rows, sort_by), output)
 
 
@@ -219,7 +253,7 @@ def nodes(
 def taints(
     driver: DriverFilter = None,
     sort_by: SortBy = None,
-    output: Output = ListFormat.TEXT,
+    output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -285,23 +319,56 @@ def _sorted(rows: list[Any], field: str | None) -> list[Any]:
         raise DractlError(f"--sort-by: {error}", "Give one of these, or the name of an attribute.") from None
 
 
+def _labelled(inventory: Inventory, rows: list[Any], selector: str | None) -> list[Any]:
+    from dractl.listing.labels import LabelError, labels_of, parse_labels
+
+    if selector is None:
+        return rows
+    try:
+        wanted = parse_labels(selector)
+    except LabelError as error:
+        raise DractlError(f"--selector: {error}", "Write it as for kubectl get -l.") from None
+    return [row for row in rows if all(one.holds(labels_of(inventory, row)) for one in wanted)]
+
+
+def _templated(listing: Listing, name: str, template: str) -> None:
+    from dractl.listing.paths import PathError, custom_columns, jsonpath
+    from dractl.render.text.table import table
+
+    plain = listing.to_json()
+    try:
+        if name == "jsonpath":
+            emit(jsonpath(template, plain))
+        else:
+            headers, rows = custom_columns(template, plain["items"])
+            emit(table(headers, rows))
+    except PathError as error:
+        hint = "Only a part of kubectl's syntax is known; -o json has it all."
+        raise DractlError(f"-o {name}: {error}", hint) from None
+
+
 def _show(
-    inventory: Inventory, kind: str, rows: list[Any], output: ListFormat, notes: list[str] | None = None
+    inventory: Inventory, kind: str, rows: list[Any], output: str, notes: list[str] | None = None
 ) -> int:
     from dractl.listing.rows import Listing
     from dractl.render.text.lists import names, render_list
 
+    chosen, _, template = output.partition("=")
     listing = Listing(kind, rows, inventory.provenance.description, notes or [])
-    if output in (ListFormat.JSON, ListFormat.YAML):
-        emit_report(listing.to_json(), output, lambda terminal: "")
+    if template:
+        _templated(listing, chosen, template)
+        return Exit.GOOD
+    form = ListFormat(chosen)
+    if form in (ListFormat.JSON, ListFormat.YAML):
+        emit_report(listing.to_json(), form, lambda terminal: "")
         return Exit.GOOD
     for text in listing.notes:
         note(f"note: {text}")
     if not rows:
         note(f"nothing found in {listing.source}")
-    elif output is ListFormat.NAME:
+    elif form is ListFormat.NAME:
         emit(names(listing))
     else:
-        terminal_text: Callable[[Any], str] = lambda terminal: render_list(listing, terminal, output is ListFormat.WIDE)  # noqa: E731
-        emit_report({}, output, terminal_text)
+        terminal_text: Callable[[Any], str] = lambda terminal: render_list(listing, terminal, form is ListFormat.WIDE)  # noqa: E731
+        emit_report({}, form, terminal_text)
     return Exit.GOOD

@@ -181,8 +181,9 @@ def test_commands_options_and_values_complete():
     assert offered("get", "no") == ["nodes"]
     assert offered("get", "devices", "--sn") == ["--snapshot"]
     assert offered("get", "devices", "--demo", "--de") == []
-    assert offered("get", "devices", "-o", "") == ["text", "wide", "json", "yaml", "name"]
-    assert offered("get", "devices", "--output=j") == ["--output=json"]
+    formats = ["text", "wide", "json", "yaml", "name", "jsonpath=", "custom-columns="]
+    assert offered("get", "devices", "-o", "") == formats
+    assert offered("get", "devices", "--output=y") == ["--output=yaml"]
     assert offered("get", "devices", "--output", "=", "w") == ["wide"]
 
 

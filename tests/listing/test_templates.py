@@ -1,0 +1,82 @@
+"""-o jsonpath, -o custom-columns and -l as kubectl has them, and clear refusals beyond."""
+
+from __future__ import annotations
+
+import pytest
+
+from dractl.listing.labels import LabelError, parse_labels
+from dractl.listing.paths import PathError, custom_columns, jsonpath
+
+REPORT = {
+    "kind": "DeviceList",
+    "items": [
+        {"name": "a", "n": 1, "labels": {"x.y/z": "1"}, "list": ["p", "q"], "state": "free"},
+        {"name": "b", "n": 2, "labels": {}, "list": [], "state": "used"},
+    ],
+}
+
+
+@pytest.mark.parametrize(("template", "text"), [
+    ("{.kind}", "DeviceList"), (".kind", "DeviceList"), ("{$.kind}", "DeviceList"),
+    ("{.items[*].name}", "a b"), ("{.items[0].name}", "a"), ("{.items[-1].name}", "b"), ("{.items[5].name}", ""),
+    ("{.items[*]['name']}", "a b"), ("{.items[0].labels['x.y/z']}", "1"), (r"{.items[0].labels.x\.y/z}", "1"),
+    ('{.items[?(@.state=="free")].name}', "a"), ("{.items[?(@.n!=1)].name}", "b"), ("{.items[*].list}", '["p","q"] []'),
+    ('{range .items[*]}{.name}{"\\t"}{.n}{"\\n"}{end}', "a\t1\nb\t2\n"), ("n={.items[0].n}!", "n=1!"),
+    ("{range .items[*].list[*]}<{@}>{end}", "<p><q>"), ("{.items[0].list[*]}", "p q"), ("{.nothing.at.all}", ""),
+])  # fmt: skip
+def test_jsonpath(template, text):
+    assert jsonpath(template, REPORT) == text
+
+
+@pytest.mark.parametrize(
+    "template", ["{.items[0:2]}", "{..name}", "{.items[?(@.n>1)]}", "{range .items[*]}{.name}", "{.a", "{.a}}", "{end}"]
+)
+def test_jsonpath_beyond_what_is_known(template):
+    with pytest.raises(PathError):
+        jsonpath(template, REPORT)
+
+
+def test_custom_columns():
+    headers, rows = custom_columns("NAME:.name,ALL:.list[*],X:{.labels['x.y/z']}", REPORT["items"])
+    assert headers == ["NAME", "ALL", "X"]
+    assert rows == [["a", "p,q", "1"], ["b", "<none>", "<none>"]]
+    for wrong in ("NAME", "NAME:", ":.name", "A:.b[x]"):
+        with pytest.raises(PathError):
+            custom_columns(wrong, REPORT["items"])
+
+
+LABELS = {"app": "x", "a.example/tier": "web"}
+
+
+@pytest.mark.parametrize(("selector", "holds"), [
+    ("app=x", True), ("app==x", True), ("app=y", False), ("app!=y", True), ("gone!=y", True), ("app", True),
+    ("!app", False), ("!gone", True), ("app in (x, y)", True), ("app notin (x)", False), ("gone notin (x)", True),
+    ("app=x,a.example/tier in (web,db),!gone", True), ("app=x,gone", False), ("", True), ("app=", False),
+])  # fmt: skip
+def test_labels(selector, holds):
+    assert all(one.holds(LABELS) for one in parse_labels(selector)) is holds
+
+
+@pytest.mark.parametrize("selector", ["app>3", "app in x", "=x", "app=x y", "app in (x"])
+def test_no_selector(selector):
+    with pytest.raises(LabelError):
+        parse_labels(selector)
+
+
+def test_the_command(dractl):
+    run = dractl("get", "nodes", "--demo", "-l", "topology.kubernetes.io/zone=zone-a", "-o", "name")
+    everything = dractl("get", "nodes", "--demo", "-o", "name")
+    assert 0 < len(run.out.splitlines()) < len(everything.out.splitlines())
+    columns = dractl("get", "claims", "-A", "--demo", "-o", "custom-columns=NAME:.name,STATE:.state")
+    assert columns.out.splitlines()[0].split() == ["NAME", "STATE"]
+    names = dractl("get", "claims", "-n", "ml", "--demo", "-o", "jsonpath={.items[*].name}").out.split()
+    assert "pair-on-h100-1" in names
+    for wrong in ("jsonpath={..x}", "custom-columns=x", "xml", "jsonpath="):
+        run = dractl("get", "claims", "-A", "--demo", "-o", wrong)
+        assert run.code == 2 and run.out == ""
+    assert dractl("get", "nodes", "--demo", "-l", "a>b").code == 2
+
+
+def test_formats_are_completed(dractl):
+    offered = dractl("__complete", "get", "devices", "-o", "").out.splitlines()
+    assert {"json", "wide", "name", "jsonpath=", "custom-columns="} <= set(offered)
