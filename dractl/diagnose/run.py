@@ -80,6 +80,7 @@ def diagnose(
     categories: Collection[str] = (),
     select: Collection[str] = (),
     ignore: Collection[str] = (),
+    context: Context | None = None,
 ) -> Diagnosis:
     """Run all checks of the categories (none given: of all).
 
@@ -88,8 +89,9 @@ def diagnose(
         categories: names in ``dractl.diagnose.check.CATEGORIES``.
         select: codes, or beginnings of codes (``DRA4``), of which findings are kept; none given: all.
         ignore: codes, or beginnings of codes, of which findings are left out.
+        context: what a caller who also shows the explanations has made for the same question.
     """
-    context = Context(question)
+    context = context or Context(question)
     inventory = question.inventory
     chosen = [name for name in CATEGORIES if not categories or name in categories]
     report = Diagnosis(

@@ -1,0 +1,131 @@
+"""A cluster as Markdown for tickets: counts, what waits, what was found; short where a fleet is long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from dractl.explain.report import ClaimExplanation
+from dractl.render.overview import Overview, Place, head_line, names, readable, remarks
+from dractl.rules.finding import Finding, Severity
+from dractl.rules.registry import rule
+
+_MOST_NODES = 30
+_MOST_FINDINGS = 100
+_MOST_WAITING = 50
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#!|~])")
+_TROUBLE = ("tainted", "pool-incomplete", "node-missing")
+
+
+def render_markdown(overview: Overview) -> str:
+    """The whole report; what was left out for length is counted."""
+    report = overview.diagnosis
+    taken = f", as of {plain(report.taken)}" if report.taken else ""
+    lines = [
+        f"# DRA report: {plain(report.source)}",
+        "",
+        f"Kubernetes {plain(report.kubernetes)}{taken}.",
+        "",
+        f"{plain(head_line(overview))}.",
+        "",
+    ]
+    lines += ["## Devices", "", *_devices(overview), ""]
+    lines += ["## Nodes to look at", "", *_nodes(overview.places), ""]
+    lines += ["## Pending claims", "", *_waiting(overview), ""]
+    lines += ["## Findings", "", *_findings(report.findings), ""]
+    limits = [f"- {plain(text)}" for text in remarks(overview)]
+    if limits:
+        lines += ["## Limits of this report", "", *limits, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is: no markup, HTML, links or mentions come of it."""
+    safe = readable(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    safe = _SPECIAL.sub(r"\\\1", safe).replace("@", "&#64;").replace("://", ":&#47;/")
+    return safe.replace("www.", "www&#46;")
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _devices(overview: Overview) -> Iterator[str]:
+    if not overview.states:
+        yield "No devices were seen."
+        return
+    states = list(overview.states)
+    rows = [
+        [plain(driver), *(f"{counts.get(state, 0):,}" for state in states)]
+        for driver, counts in overview.drivers.items()
+    ]
+    yield from _table(["driver", *states], rows)
+
+
+def _nodes(places: Sequence[Place]) -> Iterator[str]:
+    rows = []
+    for place in places:
+        troubled = [device for device in place.devices if device.state in _TROUBLE]
+        words: list[str] = []
+        if place.node is not None:
+            words += [place.node.status] if place.node.status not in ("Ready", "Unknown") else []
+            words += ["cordoned"] if place.node.schedulable is False else []
+        for state in _TROUBLE:
+            found = [device for device in troubled if device.state == state]
+            if found:
+                words.append(f"{len(found):,} {state} ({names([item.device for item in found], 4)})")
+        if words:
+            rows.append([plain(place.name), plain("; ".join(words))])
+    if not rows:
+        yield "None: no node is missing, cordoned or not ready, no device is tainted, no pool incomplete."
+        return
+    yield from _table(["node", "what"], rows[:_MOST_NODES])
+    if len(rows) > _MOST_NODES:
+        yield f"\n{len(rows) - _MOST_NODES:,} more nodes are not shown."
+
+
+def _waiting(overview: Overview) -> Iterator[str]:
+    if not overview.waiting:
+        unseen = "ResourceClaim" in overview.unseen
+        yield "Claims were not seen." if unseen else "No pod that was seen waits for a claim."
+        return
+    for item in overview.waiting[:_MOST_WAITING]:
+        yield from _claim(item)
+    if len(overview.waiting) > _MOST_WAITING:
+        yield f"{len(overview.waiting) - _MOST_WAITING:,} more claims are not shown."
+
+
+def _claim(item: ClaimExplanation) -> Iterator[str]:
+    age = f" ({plain(item.age)})" if item.age else ""
+    yield f"### {plain(item.claim.namespace)}/{plain(item.claim.name)}{age}"
+    yield ""
+    yield plain(item.summary)
+    yield ""
+    for text in item.details:
+        yield f"- {plain(text)}"
+    for text in item.actions:
+        yield f"- to do: {plain(text)}"
+    for fix in item.fixes:
+        who = f" ({plain(fix.who)})" if fix.who else ""
+        tried = "would help, tried out" if fix.proven else "could help"
+        where = f"; fits on {plain(names(fix.nodes, 6))}" if fix.nodes else ""
+        yield f"- {tried}: {plain(fix.text)}{who}{where}"
+    yield ""
+
+
+def _findings(findings: Sequence[Finding]) -> Iterator[str]:
+    if not findings:
+        yield "Nothing was found by the checks that were made."
+        return
+    shown = sorted(findings, key=lambda item: -item.severity.rank)[:_MOST_FINDINGS]
+    for severity in Severity:
+        for item in shown:
+            if item.severity is severity:
+                subject = f" {plain(str(item.subject))}:" if item.subject is not None else ""
+                yield f"- **{severity.value} {item.code}**{subject} {plain(item.message)}"
+                yield f"  - do: {plain(item.hint or rule(item.code).fix)}"
+    if len(findings) > len(shown):
+        yield f"\n{len(findings) - len(shown):,} more findings are not shown."
