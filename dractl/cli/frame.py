@@ -26,6 +26,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("validate", "dractl.cli.validate", "Check manifests as the API server would, at file:line:column, and further."),
     ("cel", "dractl.cli.cel", "Check CEL expressions, try them on devices, list the fields that drivers publish."),
     ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),
+    ("report", "dractl.cli.report", "Write fleet, pending claims and findings as one HTML page or as Markdown."),
     ("metrics", "dractl.cli.metrics", "Serve the cluster's state to Prometheus."),
     ("snapshot", "dractl.cli.snapshot", "Record a cluster in a file, describe and compare such files."),
     ("auth", "dractl.cli.auth", "Which rights in a cluster the commands need, and which you have."),
