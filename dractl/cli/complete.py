@@ -28,6 +28,10 @@ def complete(root: Any, words: Sequence[str]) -> str:
             return _NO_FILES
         return _answer([(f"{name}={value}", text) for value, text in _values(option, current)], _wants_files(option))
     if waiting is not None:
+        if waiting.name in ("namespace", "node"):
+            from dractl.cli.names import names
+
+            return _answer(names(done[:-1], current, waiting.name), files=False)
         return _answer(_values(waiting, current), _wants_files(waiting))
     if current.startswith("-"):
         return _answer(_options(command, done, current), files=False)
@@ -36,6 +40,10 @@ def complete(root: Any, words: Sequence[str]) -> str:
     argument = next((param for param in command.params if param.param_type_name == "argument"), None)
     if argument is None:
         return _NO_FILES
+    if argument.metavar == "NAME":
+        from dractl.cli.names import names
+
+        return _answer(names(done, current), files=False)
     return _answer(_values(argument, current), _wants_files(argument))
 
 

@@ -126,6 +126,13 @@ def devices(
 def pools(
     node: NodeFilter = None,
     driver: DriverFilter = None,
+    server_status: Annotated[
+        bool,
+        typer.Option(
+            "--server-status", help="Compare with the control plane's own counts. Creates and deletes requests: --yes."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, write to the cluster for --server-status.")] = False,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
     snapshot: options.Snapshot = None,
@@ -136,9 +143,14 @@ def pools(
     """Pools of devices: generation, completeness, how many are free."""
     from dractl.listing.lists import pool_list
 
+    if server_status and (snapshot or demo or not yes):
+        what = "needs a running cluster" if snapshot or demo else "creates ResourcePoolStatusRequests in the cluster"
+        raise DractlError(f"--server-status {what}", "Give --yes if it may, and no --snapshot or --demo.")
     inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, pool_list(inventory), node, driver)
-    return _show(inventory, "Pool", _sorted(rows, sort_by), output)
+    differences = _differences(inventory, driver, context, kubeconfig) if server_status else []
+    code = _show(inventory, "Pool", _sorted(rows, sort_by), output, differences)
+    return Exit.NOT_GOOD if differences else code
 
 
 @app.command()
@@ -265,6 +277,17 @@ def taints(
     inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
     rows = _narrow(inventory, taint_list(inventory), None, driver)
     return _show(inventory, "Taint", _sorted(rows, sort_by), output)
+
+
+def _differences(inventory: Inventory, driver: str | None, context: str | None, kubeconfig: str | None) -> list[str]:
+    """Where the control plane counts otherwise than we do."""
+    from dractl.cli.source import connect_to
+    from dractl.listing.counts import compare_counts
+    from dractl.sources.poolstatus import server_pools
+
+    drivers = sorted({item.driver for item in inventory.slices if driver in (None, item.driver)})
+    counted = server_pools(connect_to(context, kubeconfig), drivers)
+    return compare_counts(inventory, {(one.driver, one.pool): (one.total, one.allocated, one.error) for one in counted})
 
 
 def _environment(inventory: Inventory, kubernetes: str | None) -> Environment:

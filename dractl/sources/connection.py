@@ -69,6 +69,10 @@ class Connection:
         """
         return self._parse(path, self._with_retries("GET", path, params, None))
 
+    def get_once(self, path: str, params: Mapping[str, str | int], timeout: float) -> Any:
+        """The JSON at ``path`` within ``timeout`` seconds, without retries; errors as of ``get``."""
+        return self._parse(path, self._once("GET", path, params, None, timeout))
+
     def create(self, path: str, body: Mapping[str, Any]) -> Any:
         """POST ``body``: writes to the cluster. Not retried, since a lost answer may hide a success."""
         return self._parse(path, self._once("POST", path, None, body))
@@ -120,8 +124,15 @@ class Connection:
             next_pause *= 2
         raise AssertionError("unreachable")
 
-    def _once(self, method: str, path: str, params: Mapping[str, str | int] | None, body: Any) -> bytes:
-        response = self._send(method, path, params, body, self.access.request_timeout)
+    def _once(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str | int] | None,
+        body: Any,
+        timeout: float | None = None,
+    ) -> bytes:
+        response = self._send(method, path, params, body, self.access.request_timeout if timeout is None else timeout)
         try:
             if response.status >= 400:
                 raise _refusal(response)
