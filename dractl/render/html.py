@@ -152,7 +152,8 @@ def _fleet(overview: Overview) -> Iterator[str]:
         yield "<p>Nodes and devices were not seen, or there are none.</p></section>"
         return
     states = list(overview.states)
-    yield '<div class="wide" tabindex="0" role="region" aria-label="Devices by driver and state"><table>'
+    yield '<div class="wide" tabindex="0" role="region" aria-label="Devices by driver and state">'
+    yield '<table class="totals">'
     yield "<caption>Devices by driver and state</caption><thead><tr><th scope='col'>driver</th>"
     for state in states:
         yield (
@@ -177,7 +178,8 @@ def _fleet(overview: Overview) -> Iterator[str]:
     yield '<ul id="legend" aria-label="Marks of device states"></ul>'
     yield '<div class="wide" tabindex="0" role="region" aria-label="Map of nodes and devices"><table id="nodes">'
     yield "<caption>Nodes by devices; choose a node to see its devices, their holders and taints</caption>"
-    yield '<thead><tr><th scope="col">node</th><th scope="col">free</th><th scope="col">devices</th></tr></thead>'
+    yield '<thead><tr><th scope="col">node</th><th scope="col" class="number">free</th>'
+    yield '<th scope="col">devices</th></tr></thead>'
     yield '<tbody></tbody></table></div><nav id="pages" aria-label="Pages of the map"></nav></div></section>'
 
 

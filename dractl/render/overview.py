@@ -21,8 +21,8 @@ STATE_MARKS = {
     "full": ("X", "shared and full"),
     "tainted": ("T", "tainted"),
     "counters-exhausted": ("C", "overlaps with taken devices"),
-    "pool-incomplete": ("I", "pool is incomplete"),
-    "node-missing": ("M", "node is missing"),
+    "pool-incomplete": ("I", "not all slices of its pool are published"),
+    "node-missing": ("M", "the node that it names is not there"),
 }
 """States of devices: the letter that marks one where colour does not, and what it means."""
 

@@ -159,7 +159,7 @@
     const free = row.devices.filter((device) => device.state === FREE).length;
     const label = make("th", { scope: "row" }, button);
     if (row.node.beside) label.append(make("div", { class: "quiet" }, row.node.beside));
-    const line = make("tr", {}, label, make("td", {}, `${free}/${row.devices.length}`),
+    const line = make("tr", {}, label, make("td", { class: "number" }, `${free}/${row.devices.length}`),
       make("td", {}, ...groups(row)));
     const toggle = () => {
       const there = byId(id);
