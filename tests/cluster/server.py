@@ -75,6 +75,8 @@ class ApiServer:
         self._index()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
+        # clients that give up are part of the tests
+        self._server.handle_error = lambda request, client_address: None
         self.scheme = "http"
 
     def use_tls(self, certificate: Path, key: Path) -> None:
