@@ -34,7 +34,7 @@ def convert_beta(document: Document, work: Work) -> None:
         # objects in the shape of v1beta1 under a newer apiVersion
         _up(document, work, kind, version)
     if wanted in _FLAT_VERSIONS and kind != "DeviceTaintRule":
-        _down(document, work, kind)
+        document.changed |= lower(node)
     if version != wanted:
         node["apiVersion"] = f"{GROUP}/{wanted}"
         document.changed = True
@@ -182,9 +182,10 @@ def _rule_up(document: Document, work: Work) -> None:
 # --- down -----------------------------------------------------------------------------------------------------------
 
 
-def _down(document: Document, work: Work, kind: str) -> None:
-    node = document.node
-    assert node is not None
+def lower(node: Map) -> bool:
+    """Bring a claim, template or slice from the shape of v1 to that of v1beta1; whether anything moved."""
+    kind = str(node.get("kind"))
+    moved = False
     if kind in ("ResourceClaim", "ResourceClaimTemplate"):
         spec = node.get("spec") if kind == "ResourceClaim" else child(node, "spec", "spec")
         for request in child(spec, "devices", "requests") or []:
@@ -193,15 +194,16 @@ def _down(document: Document, work: Work, kind: str) -> None:
                 for key in list(exactly):
                     move(exactly, key, request)
                 drop(request, "exactly")
-                document.changed = True
+                moved = True
     elif kind == "ResourceSlice":
         for device in child(node, "spec", "devices") or []:
-            if isinstance(device, dict):
+            if isinstance(device, dict) and "basic" not in device:
                 basic = new_map()
                 for key in [key for key in device if key != "name"]:
                     move(device, key, basic)
                 device["basic"] = basic
-                document.changed = True
+                moved = True
+    return moved
 
 
 def lacking(node: Any, release: tuple[int, int]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dractl.convert.beta import CONVERTED, convert_beta, lacking
+from dractl.convert.beta import CONVERTED, convert_beta, lacking, lower
 from dractl.convert.first import PARAMETERS, VERSIONS, convert_first, foreign_parameters, scheduling_text
 from dractl.convert.model import GROUP, Note, Target, Work, document_of, vanish, write_remarks
 from dractl.convert.nodes import head_comment, plain
@@ -83,6 +83,10 @@ def _result(nodes: Sequence[Any], work: Work) -> Converted:
     originals = _flat(nodes)
     for document, original in zip(work.documents, originals, strict=True):
         made = [*document.added, *([document.node] if document.node is not None else []), *document.after]
+        for one in made:
+            # what was written anew has the shape of v1
+            if isinstance(one, dict) and one.get("apiVersion") == f"{GROUP}/v1beta1":
+                lower(one)
         changed += document.changed
         dropped += document.node is None
         if document.node is None:
