@@ -154,6 +154,12 @@ class _ConfigSet:
             places.setdefault((config.state, id(config.stack)), set()).add(config.alternative)
         return list(places.values())
 
+    def key(self) -> tuple[tuple[object, ...], ...]:
+        """Equal for sets that any input takes to the same places."""
+        return tuple(
+            (c.state, c.alternative, id(c.stack), c.predicate, c.outside > 0, c.unfiltered) for c in self.configs
+        )
+
 
 @dataclass(slots=True)
 class _Node:
@@ -173,6 +179,7 @@ class _Automaton:
     def __init__(self) -> None:
         self.stacks = _Stacks()
         self.starts: dict[tuple[State, int], _Node] = {}
+        self.nodes: dict[tuple[str, tuple[tuple[object, ...], ...]], _Node] = {}
         self.size = 0
 
 
@@ -266,7 +273,11 @@ class Predictor:
         reached = self._reach(node.configs, kind)
         if reached is None:
             return None
-        following = _Node(reached)
+        key = (self._recursive_rule, reached.key())
+        following = self._automaton.nodes.get(key)
+        if following is not None:
+            return following
+        following = self._automaton.nodes[key] = _Node(reached)
         alternative = reached.unique_alternative()
         alternatives = {alternative}
         if alternative:

@@ -102,6 +102,8 @@ GARBAGE = {
     "quotes": '"' * 9_999,
     "minus": "-" * 10_000,
     "dots": "." * 10_000,
+    "names and dots": "a." * 5000,
+    "names and in": "1 in " * 2000,
     "questions": "?" * 10_000,
     "broken calls": "a(-1.b(]," * 1000,
     "broken maps": "{1:,2" * 1500,
