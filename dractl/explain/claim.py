@@ -10,7 +10,7 @@ from dractl.allocator.search import Limits
 from dractl.errors import DractlError
 from dractl.explain.allocated import explain_allocated, explain_deleting
 from dractl.explain.answer import Answer
-from dractl.explain.case import FITS, Case
+from dractl.explain.case import DOES_NOT_FIT, FITS, Case
 from dractl.explain.devices import free_devices
 from dractl.explain.holders import holder_views
 from dractl.explain.lifecycle import (
@@ -145,8 +145,10 @@ def _pending(
 
 def add_fixes(case: Case, report: ClaimExplanation | PodExplanation) -> None:
     """Look for changes after which the claims would fit."""
+    from dractl.simulate.conflict import find_conflict
     from dractl.simulate.fixes import find_fixes
 
+    report.conflict = find_conflict(case.idle or case).views() if case.verdict == DOES_NOT_FIT else []
     found = find_fixes(case)
     report.fixes, report.fixes_note = found.fixes, found.note
 

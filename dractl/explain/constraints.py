@@ -53,6 +53,17 @@ def rules_of(asks: Sequence[Ask]) -> list[Rule]:
     return out
 
 
+def bound_labels(rule: Rule, asks: Sequence[Ask]) -> list[str]:
+    """The requests that a constraint binds; one that it binds with all its alternatives is named once."""
+    out = []
+    for unit in _units(rule, asks):
+        ask = asks[unit[0]]
+        whole = not ask.request.first_available or len(unit) == len(ask.request.first_available)
+        main = ask.label.removesuffix(f"/{ask.spec.name}") if ask.request.first_available else ask.label
+        out += [main] if whole else [asks[index].label for index in unit]
+    return out
+
+
 def binds(constraint: DeviceConstraint, ask: Ask) -> bool:
     """Whether a constraint is about a request or alternative; without a list of requests it is about all."""
     return not constraint.requests or ask.name in constraint.requests or ask.request.name in constraint.requests

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dractl.explain.case import Case, NodeAnswer
-from dractl.explain.constraints import NodeGroups, Rule, Value, attribute_of, value_text, values_of
+from dractl.explain.constraints import NodeGroups, Rule, Value, attribute_of, bound_labels, value_text, values_of
 from dractl.explain.nearest import device_names
 from dractl.explain.nodes import (
     COMPETE,
@@ -21,6 +21,7 @@ from dractl.explain.nodes import (
     UNMATCHED,
     Blocker,
     NodeReason,
+    wanted,
 )
 from dractl.explain.statements import (
     Scope,
@@ -35,6 +36,8 @@ from dractl.explain.statements import (
 from dractl.explain.survey import Candidate
 from dractl.explain.words import count, listing, plural, ranges
 from dractl.inventory import DeviceId
+
+_CONFLICT_NODES = 8
 
 _SHORT_NAMES = {"pcieRoot": "PCIe root", "numaNode": "NUMA node", "parentUUID": "parent GPU"}
 
@@ -115,7 +118,7 @@ def _closest(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Stat
     every = list(range(len(case.survey.asks)))
     near = [answer.name for answer in close]
     if COMPETE in kinds:
-        return [Statement(_compete_sentence(case, close, where), COMPETE, every, near)]
+        return _compete_statements(case, close, where)
     if not kinds:
         return [Statement(_search_sentence(case, close, where), SEARCH, every, near)]
     return [Statement(_split_sentence(case, answers, where), TAKEN, every, [answer.name for answer in answers])]
@@ -125,49 +128,94 @@ def _split_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> st
     """Each request is served on some nodes, never all on one."""
     owner = {ask: number for number, unit in enumerate(case.reasons.units) for ask in unit}
     parts = []
-    for number, unit in enumerate(case.reasons.units):
+    for number in range(len(case.reasons.units)):
         serving = [
             answer.name
             for answer in answers
             if all(owner.get(blocker.ask) != number for blocker in answer.reason.blockers)
         ]
         if len(serving) < len(answers):
-            ask = case.survey.asks[unit[0]]
-            label = ask.label if len(unit) == 1 else ask.label.rpartition("/")[0]
-            parts.append(f"request {label} could be served on {ranges(serving, 4)}")
+            parts.append(f"request {_label(case, number)} could be served on {ranges(serving, 4)}")
     return f"no node{where} serves all requests at once: {listing(parts, 4)}"
 
 
-def _compete_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> str:
-    """The requests want the same devices, and there are too few of them."""
-    best, free = answers[0], -1
+def _compete_statements(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Statement]:
+    """The requests that want the same devices, and how many there are; where nodes differ, each with its nodes."""
+    by_units: dict[tuple[int, ...], list[NodeAnswer]] = {}
     for answer in answers:
-        together = {one.id for found in answer.reason.facts.asks for one in found.usable}
-        if len(together) > free:
-            best, free = answer, len(together)
-    wanted = sum(min(case.survey.asks[index].count for index in unit) for unit in case.reasons.units)
-    labels = listing([case.survey.asks[unit[0]].label for unit in case.reasons.units], 4)
-    return (
-        f"requests {labels} want {count(wanted, 'device')} together, and no node{where} has that many usable ones: the "
-        f"most is {free} on {best.name}"
-    )
+        for blocker in answer.reason.blockers:
+            if blocker.kind == COMPETE:
+                by_units.setdefault(blocker.units, []).append(answer)
+    out = []
+    for units, members in sorted(by_units.items(), key=lambda item: -len(item[1])):
+        asks = [index for unit in units for index in case.reasons.units[unit]]
+        free = {answer.name: _usable(answer, asks) for answer in members}
+        most = max(members, key=lambda answer: len(free[answer.name]))
+        wants = sum(_wants(case, unit, most) for unit in units)
+        nouns = {noun(case.survey.asks[index]) for index in asks}
+        what = count(wants, nouns.pop() if len(nouns) == 1 else "device")
+        labels = listing([_label(case, unit) for unit in units], 4)
+        there = len(free[most.name])
+        if len(by_units) == 1 and len(members) > 1:
+            text = f"no node{where} has that many usable ones: the most is {there} on {most.name}"
+        else:
+            has = plural(len(members), "has", "have")
+            on = ranges([answer.name for answer in members], 3)
+            limit = "only" if len(members) == 1 else "at most"
+            text = f"{on} {has} {limit} {there} that {plural(there, 'is')} usable for them"
+        out.append(
+            Statement(
+                f"requests {labels} want {what} together, and {text}"
+                if len(units) > 1
+                else f"request {labels} wants {what}, and {text}",
+                COMPETE,
+                asks,
+                [answer.name for answer in members],
+            )
+        )
+    return out[:3]
+
+
+def _usable(answer: NodeAnswer, asks: Sequence[int]) -> set[DeviceId]:
+    return {one.id for index in asks for one in answer.reason.facts.asks[index].usable}
+
+
+def _wants(case: Case, unit: int, answer: NodeAnswer) -> int:
+    facts = answer.reason.facts
+    choices = [index for index in case.reasons.units[unit] if facts.asks[index].usable]
+    return wanted(case.survey.asks, choices or case.reasons.units[unit], facts)
+
+
+def _label(case: Case, unit: int) -> str:
+    indices = case.reasons.units[unit]
+    label = case.survey.asks[indices[0]].label
+    return label if len(indices) == 1 else label.rpartition("/")[0]
 
 
 def _search_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> str:
     """Each device can be taken by itself, each constraint could be kept, and still there is no solution."""
+    from dractl.simulate.conflict import find_conflict
+
     names = ranges([answer.name for answer in answers], 4)
     asks = case.survey.asks
-    labels = listing(dict.fromkeys(ask.label for ask in asks), 4)
-    several = any(ask.count > 1 or ask.all for ask in asks) or len(asks) > 1
-    shared = any(
-        one.device.consumes_counters for answer in answers for found in answer.reason.facts.asks for one in found.usable
-    )
-    why = "they draw from the same counters" if shared else "the constraints exclude each other"
-    if not several:
-        return f"devices for request {labels} are free on {names}, but the scheduler's search takes none of them"
-    return (
-        f"on {names} devices for {plural(len(asks), 'request')} {labels} are free one by one, but not together: {why}"
-    )
+    parts = find_conflict(case, [answer.name for answer in answers[:_CONFLICT_NODES]]).parts
+    labels = list(dict.fromkeys(part.request for part in parts if part.kind == "request"))
+    labels = labels or list(dict.fromkeys(ask.label for ask in asks))
+    if len(labels) == 1 and all(ask.count == 1 and not ask.all for ask in asks):
+        return f"devices for request {labels[0]} are free on {names}, but the scheduler's search takes none of them"
+    keeping = [part.text for part in parts if part.kind == "constraint"]
+    why = f"there is no choice in which {listing(keeping, 4)}" if keeping else ""
+    if any(part.kind == "counters" for part in parts):
+        why = f"{why}; besides, they draw from the same counters" if why else "they draw from the same counters"
+    if not why:
+        shared = any(one.device.allow_multiple_allocations for one in _all_usable(answers))
+        why = "they want more of the devices' capacity than there is" if shared else "the search finds no choice"
+    what = f"{plural(len(labels), 'request')} {listing(labels, 4)}"
+    return f"on {names} devices for {what} are free one by one, but not together: {why}"
+
+
+def _all_usable(answers: Sequence[NodeAnswer]) -> list[Candidate]:
+    return [one for answer in answers for found in answer.reason.facts.asks for one in found.usable]
 
 
 # --- constraints ----------------------------------------------------------------------------------------------------
@@ -198,7 +246,7 @@ def constraint_sentence(case: Case, blocker: Blocker, answers: Sequence[NodeAnsw
     asks = case.survey.asks
     if blocker.kind == NO_ATTRIBUTE:
         return _missing_sentence(case, rule, [answer.reason for answer in answers], blocker.rule, where)
-    members = list(dict.fromkeys(asks[index].label for index in rule.asks))
+    members = bound_labels(rule, asks)
     names = ranges([answer.name for answer in answers], 4)
     if rule.distinct:
         return (
@@ -251,7 +299,7 @@ def _missing_sentence(case: Case, rule: Rule, reasons: Sequence[NodeReason], num
     ] or list(rule.asks)
     words = listing([f"{noun(asks[index])} of request {asks[index].label}" for index in lacking], 3, "or")
     verb = "be different in" if rule.distinct else "share"
-    members = list(dict.fromkeys(asks[index].label for index in rule.asks))
+    members = bound_labels(rule, asks)
     whose = f"requests {listing(members)}" if len(members) > 1 else f"its {plural(2, noun(asks[rule.asks[0]]))}"
     who = f"{whose} have to"
     return f"no usable {words}{where} carries the attribute {rule.attribute}, which {who} {verb}"

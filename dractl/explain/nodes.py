@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from dractl.explain.constraints import NodeGroups, Rule, groups_on, rules_of, satisfiable
 from dractl.explain.judge import Ask, drivers_named
+from dractl.explain.matching import shortage
 from dractl.explain.survey import AskOnNode, Candidate, NodeFacts, Survey
 
 NOTHING = "nothing"
@@ -34,12 +35,16 @@ DEPTH = (LIMIT, NOTHING, POOL, UNMATCHED, FEW, TAKEN, NO_ATTRIBUTE, NO_GROUP, NO
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One statement: ``kind``, the ask (index) or rule (index) that it is about, and the refusals involved."""
+    """One statement: ``kind``, the ask (index) or rule (index) that it is about, and the refusals involved.
+
+    ``units`` are the requests (indices of units) that want the same devices.
+    """
 
     kind: str
     ask: int = -1
     rule: int = -1
     codes: tuple[str, ...] = ()
+    units: tuple[int, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -93,8 +98,9 @@ class Reasons:
             return reason
         rules = [self._rule(reason, number, rule, open_asks) for number, rule in enumerate(self.rules)]
         reason.units = tuple((blocker,) for blocker in rules if blocker is not None)
-        if not reason.units and self._compete(facts, open_asks):
-            reason.units = ((Blocker(COMPETE),),)
+        if not reason.units:
+            short = self._compete(facts, open_asks)
+            reason.units = ((Blocker(COMPETE, units=short),),) if short else ()
         return reason
 
     def _ask(self, facts: NodeFacts, index: int) -> Blocker | None:
@@ -140,20 +146,36 @@ class Reasons:
             return None
         return Blocker(NOT_DISTINCT if rule.distinct else NO_GROUP, rule=number)
 
-    def _compete(self, facts: NodeFacts, open_asks: set[int]) -> bool:
-        """Whether the requests together want more devices than there are for them (Hall's condition on all of them)."""
-        together: set[object] = set()
-        needed = 0
-        for unit in self.units:
-            choices = [index for index in unit if index in open_asks]
-            if any(self.asks[index].admin for index in choices):
-                continue
+    def _compete(self, facts: NodeFacts, open_asks: set[int]) -> tuple[int, ...]:
+        """The requests that together want more devices than there are for them, the fewest of them.
+
+        A request with admin access may take what others have, but not what its own claim takes already.
+        """
+        claims = dict.fromkeys(id(self.asks[unit[0]].claim) for unit in self.units)
+        every = [number for number, unit in enumerate(self.units) if not self.asks[unit[0]].admin]
+        short = self._short(facts, open_asks, every)
+        if short or len(every) == len(self.units):
+            return short
+        for claim in claims:
+            own = [number for number, unit in enumerate(self.units) if id(self.asks[unit[0]].claim) == claim]
+            short = short or self._short(facts, open_asks, own)
+        return short
+
+    def _short(self, facts: NodeFacts, open_asks: set[int], units: Sequence[int]) -> tuple[int, ...]:
+        wants, numbers = [], []
+        for number in units:
+            choices = [index for index in self.units[number] if index in open_asks]
             usable = [one for index in choices for one in facts.asks[index].usable]
-            if any(one.device.allow_multiple_allocations for one in usable):
-                continue
-            together |= {one.id for one in usable}
-            needed += min(self.asks[index].count for index in choices)
-        return needed > len(together)
+            # a device with shares can serve many requests
+            if not any(one.device.allow_multiple_allocations for one in usable):
+                wants.append((wanted(self.asks, choices, facts), frozenset(one.id for one in usable)))
+                numbers.append(number)
+        return tuple(numbers[index] for index in shortage(wants))
+
+
+def wanted(asks: Sequence[Ask], choices: Sequence[int], facts: NodeFacts) -> int:
+    """How many devices a request wants on a node at least; for all of them it is as many as there are."""
+    return min(len(facts.asks[index].usable) if asks[index].all else asks[index].count for index in choices)
 
 
 def units_of(asks: Sequence[Ask]) -> list[list[int]]:

@@ -128,8 +128,8 @@ def _from_claims(
         answer.actions = list(one.actions)
         answer.findings = list(one.findings)
         answer.notes = [*answer.notes, *one.notes]
-        report.fixes, report.fixes_note = one.fixes, one.fixes_note
-        one.actions, one.findings, one.notes, one.fixes, one.fixes_note = [], [], [], [], ""
+        report.fixes, report.fixes_note, report.conflict = one.fixes, one.fixes_note, one.conflict
+        one.actions, one.findings, one.notes, one.fixes, one.fixes_note, one.conflict = [], [], [], [], "", []
 
 
 def _waits_for_allocated(

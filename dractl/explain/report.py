@@ -229,6 +229,15 @@ class FixView:
 
 
 @dataclass(slots=True)
+class ConflictView:
+    """One of the statements that cannot hold together, though they could without any one of them."""
+
+    kind: str
+    text: str
+    request: str | None = None
+
+
+@dataclass(slots=True)
 class ClaimExplanation:
     """The answer to ``dractl explain claim``."""
 
@@ -248,6 +257,7 @@ class ClaimExplanation:
     nodes: list[NodeView] = field(default_factory=list)
     groups: list[GroupView] = field(default_factory=list)
     holders: list[HolderView] = field(default_factory=list)
+    conflict: list[ConflictView] = field(default_factory=list)
     fixes: list[FixView] = field(default_factory=list)
     fixes_note: str = ""
     events: list[EventView] = field(default_factory=list)
@@ -287,6 +297,7 @@ class PodExplanation:
     claims: list[ClaimExplanation] = field(default_factory=list)
     nodes: list[NodeView] = field(default_factory=list)
     groups: list[GroupView] = field(default_factory=list)
+    conflict: list[ConflictView] = field(default_factory=list)
     fixes: list[FixView] = field(default_factory=list)
     fixes_note: str = ""
     events: list[EventView] = field(default_factory=list)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dractl.explain.case import ERROR, FITS, Case, NodeAnswer
-from dractl.explain.constraints import attribute_of, value_text, values_of
+from dractl.explain.constraints import attribute_of, bound_labels, value_text, values_of
 from dractl.explain.devices import attribute_words
 from dractl.explain.eligibility import PodReason
 from dractl.explain.judge import ATTRIBUTE_MISSING, MISMATCH
@@ -120,10 +120,11 @@ def blocker_text(case: Case, blocker: Blocker, members: Sequence[NodeAnswer]) ->
     """A blocker of a group of nodes in short."""
     nodes = [answer.name for answer in members]
     if blocker.kind == COMPETE:
-        return "the requests want more devices together than there are"
+        labels = [case.survey.asks[case.reasons.units[unit][0]].label for unit in blocker.units]
+        return f"{plural(len(labels), 'request')} {listing(labels, 4)} want more devices together than there are"
     if blocker.rule >= 0:
         rule = case.reasons.rules[blocker.rule]
-        members_text = listing(dict.fromkeys(case.survey.asks[index].label for index in rule.asks), 4)
+        members_text = listing(bound_labels(rule, case.survey.asks), 4)
         words = attribute_words(rule.attribute)
         return {
             NO_ATTRIBUTE: f"devices for {members_text} lack {rule.attribute}",
@@ -304,7 +305,7 @@ def constraint_views(case: Case) -> list[ConstraintView]:
         kind = "distinctAttribute" if rule.distinct else "matchAttribute"
         word = "different" if rule.distinct else "same"
         view = ConstraintView(rule.index, kind, rule.attribute, labels)
-        view.text = f"constraint   {word} {rule.attribute} for {listing(labels, 6)}"
+        view.text = f"constraint   {word} {rule.attribute} for {listing(bound_labels(rule, case.survey.asks), 6)}"
         lists = case.profile.features.list_type_attributes
         missing: Counter[str] = Counter()
         groups: list[tuple[int, ConstraintGroup]] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from dractl.explain.attributes import shared_attributes
 from dractl.explain.case import Case
-from dractl.explain.constraints import Rule
+from dractl.explain.constraints import Rule, bound_labels
 from dractl.explain.errors import Failing, failing_devices, guarded
 from dractl.explain.holders import Held, holders_of
 from dractl.explain.judge import UNDEFINED, Ask, Fault, device_taint_text
@@ -232,7 +232,7 @@ def _request_setter(ask: Ask, **changes: object) -> Callable[[Variant], None]:
 def _constraints(case: Case) -> Iterator[Change]:
     for rule in case.reasons.rules:
         subject = frozenset({f"constraint {rule.index} of {key_of(rule.claim)}"})
-        labels = listing(dict.fromkeys(case.survey.asks[index].label for index in rule.asks), 4)
+        labels = listing(bound_labels(rule, case.survey.asks), 4)
         for other in shared_attributes(case, rule):
             yield Change(
                 "constraint",

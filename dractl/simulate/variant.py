@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from dractl.allocator.allocator import Allocator
+from dractl.allocator.allocator import Allocator, NodeResult
 from dractl.allocator.state import AllocatedState
 from dractl.explain.case import ERROR, FITS, Case
 from dractl.explain.eligibility import pod_on_node, used_on_nodes
@@ -102,8 +102,8 @@ class Variant:
         """
         allowed = self.allowed()
         touched = set(only) if only is not None else None
-        tried = [node for node in allowed if touched is None or node.meta.name in touched]
-        results = self._allocator().allocate_nodes(self.claims, tried, self.case.limits).by_node
+        tried = [node.meta.name for node in allowed if touched is None or node.meta.name in touched]
+        results = self.results(tried)
         if any(result.verdict == ERROR and result.fatal for result in results.values()):
             return []
         if touched is not None:
@@ -111,6 +111,11 @@ class Variant:
             if any(answer.verdict == ERROR and answer.result.fatal for answer in rest):
                 return []
         return [name for name, result in results.items() if result.verdict == FITS]
+
+    def results(self, names: Iterable[str]) -> dict[str, NodeResult]:
+        """What the allocator says on some nodes, whether the pods may use them or not."""
+        nodes = [self.nodes[name] for name in names]
+        return self._allocator().allocate_nodes(self.claims, nodes, self.case.limits).by_node
 
     def _allocator(self) -> Allocator:
         case = self.case
@@ -142,9 +147,7 @@ class Variant:
             elif request.exactly is not None:
                 requests.append(replace(request, exactly=_changed(request.exactly, changes)))
             else:
-                alternatives = [
-                    _changed(one, changes) if one.name == sub else one for one in request.first_available
-                ]
+                alternatives = [_changed(one, changes) if one.name == sub else one for one in request.first_available]
                 requests.append(replace(request, first_available=alternatives))
         self.claims[index] = replace(current, spec=replace(current.spec, requests=requests))
 

@@ -92,7 +92,79 @@ def test_two_requests_for_one_free_device():
         claim("c", request("a"), request("b")),
         pod("p", "c"),
     )
-    assert "want 2 devices together, and no node has that many usable ones: the most is 1 on n1" in report.summary
+    assert report.summary == "Requests a and b want 2 GPUs together, and n1 has only 1 that is usable for them."
+
+
+def test_only_the_requests_that_want_the_same_devices_are_named():
+    report = explained(
+        node("n1"),
+        slice_("n1", [gpu(f"g{i}") for i in range(4)]),
+        slice_("n1", [device("eth0")], driver=NIC, name="nics"),
+        claim("c", request("nic", NIC), request("a", count=2), request("b", count=3)),
+        pod("p", "c"),
+    )
+    assert report.summary == "Requests a and b want 5 GPUs together, and n1 has only 4 that are usable for them."
+
+
+def test_nodes_with_different_shortages():
+    x, y = (f"device.attributes['{GPU}'].?{name}.orValue(false)" for name in "xy")
+    report = explained(
+        node("n1"),
+        node("n2"),
+        slice_("n1", [gpu("g0", x=True), gpu("g1", y=True)]),
+        slice_("n2", [gpu("g0", x=True), gpu("g1", x=True, y=True), gpu("g2")]),
+        claim("c", request("a", GPU, x), request("b", GPU, x), request("d", GPU, y)),
+        pod("p", "c"),
+    )
+    assert report.verdict == "doesNotFit"
+    assert "equests a and b want 2 GPUs together, and n1 has only 1 that is usable for them" in told(report)
+    assert "equests a, b and d want 3 GPUs together, and n2 has only 2 that are usable for them" in told(report)
+
+
+def test_admin_access_does_not_take_what_its_own_claim_takes():
+    report = explained(
+        node("n1"),
+        slice_("n1", [gpu("g0")]),
+        claim("c", request("a"), request("w", adminAccess=True)),
+        pod("p", "c"),
+    )
+    assert report.summary == "Requests a and w want 2 GPUs together, and n1 has only 1 that is usable for them."
+
+
+def test_all_and_one_more():
+    report = explained(
+        node("n1"),
+        slice_("n1", [gpu("g0"), gpu("g1")]),
+        claim("c", request("a", count=None), request("b")),
+        pod("p", "c"),
+    )
+    assert report.summary == "Requests a and b want 3 GPUs together, and n1 has only 2 that are usable for them."
+
+
+def test_which_constraints_exclude_each_other():
+    def both(name, rack, numa):
+        return device(name, {"example.com/rack": rack, "example.com/numa": numa})
+
+    report = explained(
+        node("n1"),
+        slice_("n1", [both("g0", "a", 0), both("g1", "b", 1)]),
+        slice_("n1", [both("e0", "a", 1), both("e1", "b", 0)], driver=NIC, name="nics"),
+        claim(
+            "c",
+            {"name": "gpu", "firstAvailable": [
+                {"name": "one", "deviceClassName": GPU, "allocationMode": "ExactCount", "count": 1},
+                {"name": "other", "deviceClassName": GPU, "allocationMode": "ExactCount", "count": 1},
+            ]},
+            request("nic", NIC),
+            constraints=[{"matchAttribute": "example.com/rack"}, {"matchAttribute": "example.com/numa"}],
+        ),
+        pod("p", "c"),
+    )
+    assert report.summary == (
+        "On n1 devices for requests gpu and nic are free one by one, but not together: there is no choice in which "
+        "gpu and nic have the same example.com/rack and gpu and nic have the same example.com/numa."
+    )
+    assert [one.kind for one in report.conflict] == ["request", "request", "constraint", "constraint"]
 
 
 def test_counters_do_not_suffice_for_both():

@@ -248,7 +248,20 @@ class Page:
         if len(holders) > len(shown):
             self.line(f"    ... {len(holders) - len(shown)} more (-o wide shows them)")
 
+    def conflict(self, parts: Sequence[Mapping[str, Any]]) -> None:
+        """What cannot hold together, in one line for each request; a conflict of two things is told already."""
+        lines: dict[str, list[str]] = {}
+        for part in parts:
+            key = f"request {part['request']}" if part.get("request") else part["text"]
+            lines.setdefault(key, []).extend([part["text"]] if part.get("request") else [])
+        if len(lines) < 3 and (len(lines) < 2 or len(parts) < 4):
+            return
+        self.title("cannot hold together")
+        for key, texts in lines.items():
+            self.item(f"{key}: {', '.join(texts)}" if texts else key, "    - ")
+
     def advice(self, report: Report) -> None:
+        self.conflict(report.get("conflict", []))
         fixes = report.get("fixes", [])
         if fixes:
             self.title("what would help, each tried out")
@@ -293,6 +306,8 @@ class Page:
 
     def columns(self, rows: Sequence[Sequence[str]], indent: str = "      ", head: bool = False) -> None:
         cells = [[clean(cell) for cell in row] for row in rows]
+        if not cells:
+            return
         used = [index for index in range(len(cells[0])) if any(row[index] for row in cells[1 if head else 0 :])]
         widths = {index: max(cell_width(row[index]) for row in cells) for index in used}
         for number, row in enumerate(cells):
