@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
-from dractl.explain.report import ClaimExplanation
+from dractl.explain.report import ClaimExplanation, FixView, GroupView
 from dractl.listing.devices import taint_text
 from dractl.listing.rows import DeviceRow, HolderRow
 from dractl.render.overview import STATE_MARKS, Overview, Place, head_line, names, readable, remarks
@@ -203,7 +203,7 @@ def _claim(item: ClaimExplanation) -> Iterator[str]:
     yield from _list("What would help", [_fix(fix) for fix in item.fixes])
     if item.fixes_note:
         yield f"<p>{text(item.fixes_note)}</p>"
-    yield from _list("Nodes", [f"{group.nodes:,}: {group.where}: {group.reason}" for group in item.groups])
+    yield from _list("Nodes", [_group(group) for group in item.groups])
     yield from _list("Holders", [f"{one.namespace}/{one.name}: {names(one.devices, 6)}" for one in item.holders])
     codes = dict.fromkeys(found.code for found in item.findings)
     yield from _list("Codes", [f"{code}: {rule(code).title}" for code in codes])
@@ -211,7 +211,12 @@ def _claim(item: ClaimExplanation) -> Iterator[str]:
     yield f"<p>All of it, device by device: <code>{text(again)}</code></p></details></article>"
 
 
-def _fix(fix: Any) -> str:
+def _group(group: GroupView) -> str:
+    number = f"{group.nodes:,} nodes, " if group.nodes > 1 else ""
+    return f"{number}{group.where}: {group.reason}"
+
+
+def _fix(fix: FixView) -> str:
     who = f" ({fix.who})" if fix.who else ""
     tried = "tried out" if fix.proven else "not tried out"
     return f"{fix.text}{who}; {tried}" + (f", fits on {names(fix.nodes, 6)}" if fix.nodes else "")

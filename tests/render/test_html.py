@@ -245,10 +245,14 @@ def test_what_was_not_read_is_not_called_none():
         assert "Claims were not seen." in text and "0 devices" not in text and "No pod" not in text
 
 
-def test_five_thousand_nodes_stay_small():
-    source = render_html(made_up(5000, 8), "1")
-    assert len(source) < 6_000_000
-    assert len(Page(source).elements) < 300  # rows are drawn a page at a time
+@pytest.fixture(scope="module")
+def large() -> str:
+    return render_html(made_up(5000, 8), "1")
+
+
+def test_five_thousand_nodes_stay_small(large):
+    assert len(large) < 6_000_000
+    assert len(Page(large).elements) < 300  # rows are drawn a page at a time
 
 
 def test_command_writes_both_forms(dractl, tmp_path):
@@ -284,9 +288,9 @@ def browser(tmp_path_factory):
     found.close()
 
 
-def opened(browser, folder: Path, overview: Overview) -> None:
+def opened(browser, folder: Path, source: str) -> None:
     file = folder / "report.html"
-    file.write_text(render_html(overview, "1"), encoding="utf-8")
+    file.write_text(source, encoding="utf-8")
     browser.faults.clear()
     browser.requests.clear()
     browser.open(file)
@@ -299,7 +303,7 @@ COUNT = "document.getElementById('count').textContent"
 
 @browser_test
 def test_browser_filters_and_opens_a_node(browser, demo, tmp_path):
-    opened(browser, tmp_path, demo)
+    opened(browser, tmp_path, render_html(demo, "1"))
     assert browser.ask(COUNT) == "14 of 14 rows, 230 of 230 devices"
     assert browser.ask(ROWS) == 14
     browser.ask("document.querySelector('#nodes button').focus()")
@@ -326,7 +330,7 @@ def test_browser_filters_and_opens_a_node(browser, demo, tmp_path):
 
 @browser_test
 def test_browser_dark_and_narrow(browser, demo, tmp_path):
-    opened(browser, tmp_path, demo)
+    opened(browser, tmp_path, render_html(demo, "1"))
     paper = "getComputedStyle(document.body).backgroundColor"
     browser.scheme("light")
     assert browser.ask(paper) == "rgb(255, 255, 255)"
@@ -348,9 +352,22 @@ def test_browser_dark_and_narrow(browser, demo, tmp_path):
 
 
 @browser_test
+def test_browser_prints_all_and_folds_it_again(browser, demo, tmp_path):
+    opened(browser, tmp_path, render_html(demo, "1"))
+    unfolded = "document.querySelectorAll('details[open]').length"
+    browser.ask("window.addEventListener('afterprint', () => { window.printed = true; }, {once: true})")
+    browser.ask(f"window.addEventListener('beforeprint', () => {{ window.during = {unfolded}; }}, {{once: true}})")
+    browser.call("Page.printToPDF")
+    browser.wait("window.printed")
+    assert browser.ask("window.during") == len(demo.waiting) == 10
+    assert browser.ask(unfolded) == 0
+    assert browser.faults == []
+
+
+@browser_test
 def test_browser_runs_nothing_of_the_cluster(browser, tmp_path):
     for word in HOSTILE[:5]:
-        opened(browser, tmp_path, made_up(word=word))
+        opened(browser, tmp_path, render_html(made_up(word=word), "1"))
         browser.ask("document.querySelectorAll('#nodes button').forEach((one) => one.click())")
         assert browser.ask("document.querySelectorAll('script').length") == 2
         assert browser.ask("document.querySelectorAll('img, svg').length") == 0
@@ -359,8 +376,8 @@ def test_browser_runs_nothing_of_the_cluster(browser, tmp_path):
 
 
 @browser_test
-def test_browser_shows_five_thousand_nodes(browser, tmp_path):
-    opened(browser, tmp_path, made_up(5000, 8))
+def test_browser_shows_five_thousand_nodes(browser, tmp_path, large):
+    opened(browser, tmp_path, large)
     assert browser.ask(COUNT) == "5,000 of 5,000 rows, 40,000 of 40,000 devices"
     assert browser.ask(ROWS) == 100
     browser.ask("document.querySelector('#pages button:not(:disabled)').click()")
@@ -375,9 +392,9 @@ def test_browser_shows_five_thousand_nodes(browser, tmp_path):
 def test_speed_of_five_thousand_nodes(browser, tmp_path):
     overview = made_up(5000, 8)
     begun = time.perf_counter()
-    render_html(overview, "1")
+    source = render_html(overview, "1")
     written = time.perf_counter() - begun
-    opened(browser, tmp_path, overview)
+    opened(browser, tmp_path, source)
     browser.wait(f"{COUNT}.startsWith('5,000')")
     loaded = browser.ask("performance.timing.loadEventEnd - performance.timing.navigationStart")
     filtered = browser.ask(

@@ -23,9 +23,12 @@
     setTheme(next);
     remember(next);
   });
+  let unfolded = [];  // paper shows all; afterwards the page is as it was
   window.addEventListener("beforeprint", () => {
-    for (const item of document.querySelectorAll("details")) item.open = true;
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const item of unfolded) item.open = true;
   });
+  window.addEventListener("afterprint", () => { for (const item of unfolded) item.open = false; });
 
   const map = byId("map");
   if (!map) return;
