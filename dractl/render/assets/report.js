@@ -138,13 +138,15 @@
 
   const panel = (row, id) => {
     const { node } = row;
-    const heads = ["device", "state", "product", "holders", "taints", "why"];
+    const columns = [["product", (device) => device.product], ["holders", (device) => device.holders.join("; ")],
+      ["taints", (device) => device.taints.join("; ")], ["why", (device) => device.reasons.join("; ")],
+    ].filter(([, content]) => row.devices.some(content));
     const lines = row.devices.map((device) => make("tr", {},
       make("th", { scope: "row" }, `${device.driver}/${device.pool}/${device.name}`),
       make("td", {}, mark(device.state), ` ${states[device.state][0]}`),
-      make("td", {}, device.product), make("td", {}, device.holders.join("; ")),
-      make("td", {}, device.taints.join("; ")), make("td", {}, device.reasons.join("; "))));
-    const head = make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, name)));
+      ...columns.map(([, content]) => make("td", {}, content(device)))));
+    const head = make("tr", {}, ...["device", "state", ...columns.map(([name]) => name)].map((name) =>
+      make("th", { scope: "col" }, name)));
     const table = make("table", {}, make("caption", {}, `Devices of ${node.name}`), make("thead", {}, head),
       make("tbody", {}, ...lines));
     const parts = [make("h3", {}, node.name)];
