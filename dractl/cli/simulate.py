@@ -88,12 +88,14 @@ def simulate(
         if not units:
             raise DractlError(f"{', '.join(files)}: nothing in it asks for devices", "Give pods, claims or templates.")
         report = place.place(state, then.profile, units, then.release.full, _limits())
+        report.notes += [*_refused(files, then.release.minor), *changes.unseen_rules(state, then.profile)]
         emit_report(report.to_json(), output, lambda terminal: render_simulation(report, terminal, gang))
         return Exit.GOOD if report.together else Exit.NOT_GOOD
     if not wanted and not kubernetes and not gate:
         raise DractlError("nothing to simulate", "Give manifests with -f, or a change such as --drain NODE.")
     profiles, releases = (now.profile, then.profile), (now.release.full, then.release.full)
     result = compare.compare(before, after, profiles, releases, _limits())
+    result.notes += changes.unseen_rules(after, then.profile)
     emit_report(result.to_json(), output, lambda terminal: render_comparison(result, terminal))
     return Exit.GOOD if result.fits_after == result.total else Exit.NOT_GOOD
 
@@ -130,6 +132,7 @@ def capacity(
         raise DractlError(f"there is no claim or template {name} in namespace {where}", hint)
     question = _question(inventory, kubernetes, None)
     report = count(inventory, question.profile, claim, question.release.full, _limits())
+    report.notes += changes.unseen_rules(inventory, question.profile)
     emit_report(report.to_json(), output, lambda terminal: render_capacity(report, terminal))
     return Exit.GOOD if report.now else Exit.NOT_GOOD
 
@@ -146,6 +149,7 @@ def _question(inventory: Any, kubernetes: str | None, gates: list[str] | None) -
     from dractl.allocator.profile import Profile
     from dractl.cli.explain import question_of
     from dractl.errors import DractlError
+    from dractl.kube.gates import GATES
 
     question = question_of(inventory, kubernetes)
     if not gates:
@@ -155,12 +159,32 @@ def _question(inventory: Any, kubernetes: str | None, gates: list[str] | None) -
         name, _, value = text.partition("=")
         if value.lower() not in ("true", "false"):
             raise DractlError(f"--gate {text}: is not NAME=true or NAME=false", "Give it as DRADeviceTaints=false.")
+        if name not in GATES:
+            raise DractlError(f"--gate {name}: unknown feature gate", "Correct the name.")
         chosen[name] = value.lower() == "true"
     try:
         profile = Profile.for_release(question.release.full, chosen)
     except (KeyError, ValueError) as error:
         raise DractlError(f"--gate: {error}", "See the names of gates in Kubernetes' documentation.") from None
     return replace(question, profile=profile)
+
+
+def _refused(files: list[str], release: str) -> list[str]:
+    """What the API server would not accept of the manifests: the placing then is of no use."""
+    from dractl.sources.snapshot import read_raw
+    from dractl.validation.apiserver import admit
+
+    major, minor = (int(part) for part in release.split("."))
+    notes = []
+    for name in files:
+        for body in read_raw(name).items:
+            if not str(body.get("apiVersion", "")).startswith("resource.k8s.io/"):
+                continue
+            verdict = admit(body, release=(major, minor))
+            if verdict.code in (400, 422):
+                what = f"{body.get('kind')} {(body.get('metadata') or {}).get('name')}"
+                notes.append(f"{name}: the API server would refuse {what}: dractl validate {name} says why")
+    return notes
 
 
 def _objects(files: list[str]) -> list[KubeObject]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from dractl.allocator.profile import Profile
 from dractl.errors import DractlError
 from dractl.explain.case import freed
 from dractl.inventory import DeviceId, Inventory, Key
@@ -48,6 +49,14 @@ def _known_node(inventory: Inventory, name: str) -> None:
 
         alike = near(name, inventory.nodes)
         raise DractlError(f"there is no node {name}", f"Did you mean {listing(alike, 3, 'or')}?" if alike else "")
+
+
+def unseen_rules(inventory: Inventory, profile: Profile) -> list[str]:
+    """A remark where the release's scheduler gives out devices that a DeviceTaintRule names."""
+    if "taint-rules-unseen" not in profile.quirks or not inventory.taint_rules:
+        return []
+    names = ", ".join(rule.meta.name for rule in inventory.taint_rules)
+    return [f"this scheduler does not see DeviceTaintRules ({names}), so devices that they taint are given out too"]
 
 
 def idle() -> Change:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -87,11 +88,11 @@ class Cluster:
         self._allocator = Allocator(
             profile, inventory.slices, inventory.classes.values(), self._holding, inventory.taint_rules
         )
-        self._nodes = sorted(nodes_of(inventory).values(), key=lambda node: natural(node.meta.name))
+        self.nodes = sorted(nodes_of(inventory).values(), key=lambda node: natural(node.meta.name))
 
     def results(self, unit: Unit, only: Iterable[Node] | None = None) -> dict[str, NodeResult]:
         """The allocator's answers on the nodes that the unit's pod may use."""
-        nodes = [node for node in (self._nodes if only is None else only) if self._may(unit, node)]
+        nodes = [node for node in (self.nodes if only is None else only) if self._may(unit, node)]
         return self._allocator.allocate_nodes(unit.claims, nodes, self.limits).by_node
 
     def take(self, unit: Unit, result: NodeResult) -> None:
@@ -153,12 +154,12 @@ def _place(cluster: Cluster, unit: Unit) -> Placement:
     fitting = [item for item in results.values() if item.verdict == FITS]
     if not fitting:
         if not results:
-            return Placement(unit.name, "doesNotFit", reason="the pod may use no node")
+            return Placement(unit.name, "doesNotFit", reason=_kept_off(cluster, unit))
         undecided = any(item.verdict == "undecided" for item in results.values())
         return Placement(
             unit.name,
             "undecided" if undecided else "doesNotFit",
-            reason=f"none of the {len(results)} nodes that it may use has what it asks for",
+            reason=_why_not(unit, results),
         )
     chosen = fitting[0]
     cluster.take(unit, chosen)
@@ -166,6 +167,35 @@ def _place(cluster: Cluster, unit: Unit) -> Placement:
         f"{item.driver}/{item.pool}/{item.device}" for given in chosen.allocations or [] for item in given.results
     ]
     return Placement(unit.name, FITS, chosen.node, len(fitting), devices)
+
+
+def _kept_off(cluster: Cluster, unit: Unit) -> str:
+    """Why a pod may use no node: the commonest rules of its nodes."""
+    counts: Counter[str] = Counter()
+    for node in cluster.nodes:
+        if unit.pod is not None:
+            counts.update(item.shared for item in pod_on_node(unit.pod, node, cluster.used.get(node.meta.name)).reasons)
+    rules = [text for text, _ in counts.most_common(3)]
+    return f"its pod may use no node: {', '.join(rules)}" if rules else "its pod may use no node"
+
+
+def _why_not(unit: Unit, results: dict[str, NodeResult]) -> str:
+    """What most of the nodes lack for it, from the account of the search on the first of them."""
+    short: dict[str, int] = {}
+    wanted: dict[str, int] = {}
+    for result in results.values():
+        trace = result.trace
+        for item in trace.requests if trace is not None else ():
+            short[item.request] = max(short.get(item.request, 0), len(item.free))
+            wanted[item.request] = item.needed
+    where = next(iter(results)) if len(results) == 1 else f"any of the {len(results)} nodes that it may use"
+    parts = [
+        f"request {name} needs {wanted[name]}, at most {number} on one node can be had"
+        for name, number in short.items()
+        if number < wanted.get(name, 0)
+    ]
+    why = "; ".join(parts) if parts else "no combination of the devices there satisfies all requests and constraints"
+    return f"not on {where}: {why}"
 
 
 # --- what to place --------------------------------------------------------------------------------------------------

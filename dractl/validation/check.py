@@ -69,6 +69,11 @@ def check_object(
     checked = Checked(kind, api_version, text(meta.get("namespace")), text(meta.get("name")) or _generated(meta))
     if not kind or not isinstance(value.get("kind"), str):
         return _without_kind(checked, value, lenient_about_kind)
+    slip = _slip(value, kind, api_version)
+    if slip is not None:
+        checked.verdict = REJECTED
+        checked.faults.append(slip)
+        return checked
     if group_of(api_version) == GROUP:
         _check_group(checked, value, settings, old, repeated, source)
     elif server.known_to_server(value) and _same_version(kind, api_version):
@@ -99,7 +104,17 @@ def _not_an_object(value: Any, lenient: bool) -> Checked:
     what = "a list" if isinstance(value, list) else f"the text {str(value)[:40]!r}" if value else "nothing"
     message = f"an object is a mapping with apiVersion and kind; this is {what}"
     # a file of another program, named by a glob or a commit hook, is no reason to fail
-    return Checked(verdict=REJECTED, faults=[Fault(rules.NOT_AN_OBJECT, message, severity=Severity.WARNING)])
+    return Checked(verdict=PASSED_OVER, faults=[Fault(rules.NOT_AN_OBJECT, message, severity=Severity.WARNING)])
+
+
+def _slip(value: Json, kind: str, api_version: str) -> Fault | None:
+    """An object that kubectl itself refuses: without apiVersion, or a List whose items are no list."""
+    if not api_version and ("metadata" in value or "spec" in value):
+        message = f"apiVersion is missing, so kubectl cannot tell which {kind} is meant"
+        return Fault(rules.NOT_AN_OBJECT, message, ("kind",))
+    if kind == "List" and not isinstance(value.get("items"), list | None):
+        return Fault(rules.NOT_AN_OBJECT, "items of a List has to be a list", ("items",))
+    return None
 
 
 def _without_kind(checked: Checked, value: Json, lenient: bool) -> Checked:
