@@ -20,5 +20,5 @@ COMMANDS = [
     ("cel", "fields"),
     ("cel", "eval", "device.driver == 'dra.net'"),
 ]  # fmt: skip
-FORMATS = {"get": ("text", "wide", "json", "yaml", "name"), "explain": ("text", "wide", "json", "yaml"),
-           "diagnose": ("text", "json", "sarif", "junit"), "cel": ("text", "json")}  # fmt: skip
+FORMATS = {"get": ("text", "wide", "json", "yaml", "name"), "explain": ("wide", "json"),
+           "diagnose": ("text", "json"), "cel": ("text", "json")}  # fmt: skip
