@@ -206,7 +206,8 @@ def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain
         return
     elsewhere = sorted({one for one, bare in attributes if bare == name and one != domain})
     if elsewhere:
-        answer.say(f"{name} is published there under another domain: {listing([f'{one}/{name}' for one in elsewhere])}")
+        there = listing([f"{one}/{name}" for one in elsewhere])
+        answer.say(f"an attribute of that name is published there under another domain: {there}")
     own = [bare for one, bare in attributes if one == domain]
     alike = near(name, own)
     if alike:

@@ -44,8 +44,10 @@ class Misses:
     tallies: list[TermTally]
 
     def culprits(self) -> list[TermTally]:
-        """Terms that are true on no device of the class."""
-        return [one for one in self.tallies if one.false + one.errors == self.total and self.total]
+        """Terms that are true on no device of the class; of those on one field the test whether it is there alone."""
+        never = [one for one in self.tallies if one.false + one.errors == self.total and self.total]
+        absent = {str(one.term.field) for one in never if one.term.wanted == ("published",)}
+        return [one for one in never if str(one.term.field) not in absent or one.term.wanted == ("published",)]
 
 
 def misses_of(survey: Survey, index: int, nodes: Iterable[str] | None = None) -> Misses:

@@ -25,9 +25,12 @@ def explain_pools(case: Case, answer: Answer, indices: Sequence[int], nodes: Seq
             continue
         names = ranges(sorted(seen_on, key=natural), 3)
         devices = ranges(sorted({one.device for one in matching}, key=natural), 4)
+        label = case.survey.asks[indices[0]].label
+        only = len(indices) == 1 and len(case.survey.asks) > 1
+        request = f" request {label}" if only else ""
         answer.say(
             f"pool {key.pool} of driver {key.driver} {why}, so none of its devices count on {names}; among those "
-            f"listed {count(len(matching), 'device')} would match ({devices})"
+            f"listed {count(len(matching), 'device')} would match{request} ({devices})"
         )
         answer.advise(f"look at driver {key.driver} on {names} until its pool {key.pool} is whole again")
 

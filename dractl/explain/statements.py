@@ -192,9 +192,13 @@ def blame(tally: TermTally, total: int, name: str) -> str:
     term = tally.term
     values = [(value, times) for value, times in tally.values.most_common() if value is not None]
     lacking = tally.values.get(None, 0)
-    if total == 1:
+    if total == 1 and term.source != "false":
         has = f"has {_value(values[0][0])}" if values else f"has no {term.field}"
         return f"the only one {has}, asked for {term.asked if term.field else term.source} ({term.field or 'selector'})"
+    if term.wanted == ("published",):
+        return f"none of the {total:,} {plural(total, name)} publishes {term.field}"
+    if term.source == "false":
+        return "its selector is false, whatever the device"
     text = f"{term.text} is true of none of the {total:,} {plural(total, name)}"
     if not values:
         return f"{text} ({'they do not publish it' if lacking else 'each fails it'})" if term.field else text
