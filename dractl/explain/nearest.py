@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
@@ -197,7 +198,17 @@ def fault_text(fault: Fault) -> str:
     """A fault with amounts that are hard to read written out once more: ``81559Mi (79.6Gi)``."""
     if fault.has is None or fault.error is not None or fault.term.field is None:
         return fault.text
-    return f"{fault.term.field} is {readable(fault.has)}, asked for {fault.term.asked}"
+    return f"{fault.term.field} is {amount_text(fault.term, fault.has)}, asked for {fault.term.asked}"
+
+
+def amount_text(term: Term, value: str) -> str:
+    """A value for people; a decimal amount where a binary one is asked for is given in binary units too."""
+    found = re.fullmatch(r"(\d+)([MGT])", value)
+    if found is None or term.typed != "quantity" or not all(word.endswith("i") for word in term.wanted):
+        return readable(value)
+    power = {"M": 2, "G": 3, "T": 4}[found[2]]
+    units = int(found[1]) * 1000**power * 1024 // 1024**power
+    return f"{value} ({_tenths(units)}{found[2]}i)"
 
 
 def readable(amount: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dractl.explain.answer import Answer
-from dractl.explain.nearest import Misses, TermTally, device_names, distance, number, readable
+from dractl.explain.nearest import Misses, TermTally, amount_text, device_names, distance, number, readable
 from dractl.explain.statements import correction, extreme
 from dractl.explain.words import natural, plural
 from dractl.kube.quantity import Notation, Quantity
@@ -28,6 +28,11 @@ def explain_misses(answer: Answer, misses: Misses, subject: ObjectRef) -> None:
         fixed = correction(tally)
         if fixed:
             answer.advise(fixed)
+        elif tally.term.operator == "==" and tally.term.typed == "quantity" and (best := _largest(tally)):
+            answer.advise(
+                f"== compares amounts to the byte; ask for at least so much: "
+                f"compareTo(quantity('{rounded_down(best)}')) >= 0"
+            )
         elif tally.term.operator in (">=", ">") and tally.term.typed == "quantity":
             best = extreme(tally)
             if best and not _is_close(tally, best):
@@ -35,6 +40,11 @@ def explain_misses(answer: Answer, misses: Misses, subject: ObjectRef) -> None:
                     f"ask for at most {readable(best)} of {tally.term.field} (the most that is published), or add "
                     "devices that have more"
                 )
+
+
+def _largest(tally: TermTally) -> str | None:
+    amounts = [(amount, value) for value in tally.values if value is not None and (amount := number(value)) is not None]
+    return max(amounts)[1] if amounts else None
 
 
 def _is_close(tally: TermTally, best: str) -> bool:
@@ -48,17 +58,20 @@ def _just_missed(answer: Answer, misses: Misses, wanted: str, subject: ObjectRef
     assert fault.has is not None
     devices = sorted(miss.devices, key=lambda one: natural(str(one)))
     free = ", free," if miss.free == len(devices) else ""
+    has = amount_text(fault.term, fault.has)
     text = (
         f"{device_names(devices)}{free} {plural(len(devices), 'matches', 'match')} in everything but "
-        f"{fault.term.field}: {plural(len(devices), 'it publishes', 'they publish')} {readable(fault.has)}, asked for "
+        f"{fault.term.field}: {plural(len(devices), 'it publishes', 'they publish')} {has}, asked for "
         f"is {fault.term.asked}"
     )
     answer.say(text)
     answer.find(rules.JUST_MISSED.finding(text, subject))
     lower = rounded_down(fault.has)
-    answer.advise(
-        f"ask for less, for example {lower} instead of {wanted}: amounts as published lie below the nominal size"
-    )
+    why = "amounts as published lie below the nominal size"
+    if fault.has[-1:] in ("M", "G", "T") and wanted.endswith("i"):
+        unit = fault.has[-1]
+        why = f"{unit} counts in powers of 1000 and {unit}i in powers of 1024"
+    answer.advise(f"ask for less, for example {lower} instead of {wanted}: {why}")
 
 
 def rounded_down(amount: str) -> str:

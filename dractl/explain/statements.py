@@ -11,6 +11,7 @@ from dractl.explain.holders import holders_of
 from dractl.explain.judge import Ask, device_taint_text
 from dractl.explain.nearest import (
     TermTally,
+    amount_text,
     device_names,
     misses_of,
     number,
@@ -19,6 +20,7 @@ from dractl.explain.nearest import (
 )
 from dractl.explain.nodes import drivers_of
 from dractl.explain.survey import Candidate, Survey
+from dractl.explain.terms import Term
 from dractl.explain.words import listing, natural, plural, ranges
 from dractl.inventory import DeviceId
 from dractl.kube.quantity import Quantity
@@ -193,7 +195,7 @@ def blame(tally: TermTally, total: int, name: str) -> str:
     values = [(value, times) for value, times in tally.values.most_common() if value is not None]
     lacking = tally.values.get(None, 0)
     if total == 1 and term.source != "false":
-        has = f"has {_value(values[0][0])}" if values else f"has no {term.field}"
+        has = f"has {_value(term, values[0][0])}" if values else f"has no {term.field}"
         return f"the only one {has}, asked for {term.asked if term.field else term.source} ({term.field or 'selector'})"
     if term.wanted == ("published",):
         return f"none of the {total:,} {plural(total, name)} publishes {term.field}"
@@ -204,9 +206,11 @@ def blame(tally: TermTally, total: int, name: str) -> str:
         return f"{text} ({'they do not publish it' if lacking else 'each fails it'})" if term.field else text
     if term.operator in (">=", ">", "<=", "<") and (edge := extreme(tally)) is not None:
         most = "most" if term.operator in (">=", ">") else "least"
-        text += f" (the {most} that any has is {readable(edge)}"
+        text += f" (the {most} that any has is {amount_text(term, edge)}"
         return text + (f"; {lacking:,} do not publish it)" if lacking else ")")
-    shown = [f"{_value(value)} ({times:,})" if len(values) > 1 else _value(value) for value, times in values[:4]]
+    shown = [
+        f"{_value(term, value)} ({times:,})" if len(values) > 1 else _value(term, value) for value, times in values[:4]
+    ]
     more = f" and {len(values) - 4} other values" if len(values) > 4 else ""
     text += f" (they have {', '.join(shown)}{more}"
     return text + (f"; {lacking:,} do not publish it)" if lacking else ")")
@@ -220,8 +224,8 @@ def extreme(tally: TermTally) -> str | None:
     return (max if tally.term.operator in (">=", ">") else min)(amounts)[1]
 
 
-def _value(value: str) -> str:
-    shown = readable(value)
+def _value(term: Term, value: str) -> str:
+    shown = amount_text(term, value)
     return shown if shown != value or not any(char == " " for char in value) else f"'{value}'"
 
 

@@ -14,7 +14,7 @@ from dractl.explain.nearest import device_names
 from dractl.explain.room import fraction
 from dractl.explain.statements import Scope, noun, scope_of, short_name
 from dractl.explain.survey import Candidate
-from dractl.explain.words import listing, natural, plural, ranges
+from dractl.explain.words import listing, natural, near, plural, ranges
 from dractl.inventory import DeviceId, Key, key_of
 from dractl.kube.objects import Device, DeviceTaint, ResourceClaim, Taint
 from dractl.rules import allocation as rules
@@ -58,7 +58,7 @@ def _taints(case: Case, answer: Answer, scope: Scope) -> None:
         when = f" since {taint.time_added}" if taint.time_added else ""
         has = "has" if ask.spec.tolerations else "has no toleration for it"
         if ask.spec.tolerations:
-            has = "has tolerations, but none that fits"
+            has = f"has tolerations, but none that fits: {_tolerations(ask, taint)}"
         told = (
             f"{names} {plural(len(devices), 'is')} free and {plural(len(devices), 'matches', 'match')}, but tainted "
             f"{text} {who}{when}, and request {ask.label} {has}"
@@ -71,6 +71,24 @@ def _taints(case: Case, answer: Answer, scope: Scope) -> None:
         )
         _misplaced(case, answer, taint)
         _taint_advice(answer, taint, devices, ask)
+
+
+def _tolerations(ask: Ask, taint: DeviceTaint) -> str:
+    """Why each toleration of a request does not fit a taint."""
+    out = []
+    for one in ask.spec.tolerations:
+        if one.key and one.key != taint.key:
+            text = f"one is for {one.key}"
+            if near(one.key, [taint.key]):
+                text = f"one is for {one.key}, the taint is {taint.key}"
+        elif one.effect and one.effect != taint.effect:
+            text = f"the one for {one.key or 'all keys'} is for effect {one.effect}, the taint has {taint.effect}"
+        elif one.operator == "Exists":
+            continue
+        else:
+            text = f"the one for {one.key} is for value '{one.value}', the taint has '{taint.value}'"
+        out.append(text)
+    return listing(dict.fromkeys(out), 3)
 
 
 def _misplaced(case: Case, answer: Answer, taint: DeviceTaint) -> None:
@@ -86,13 +104,19 @@ def _misplaced(case: Case, answer: Answer, taint: DeviceTaint) -> None:
             answer.find(rules.TOLERATION_MISPLACED.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
 
 
+def is_health(taint: DeviceTaint) -> bool:
+    """Whether a taint is about the health of a device, by its key."""
+    bare = taint.key.rpartition("/")[2].lower()
+    return any(word in bare for word in _HEALTH)
+
+
 def _taint_advice(answer: Answer, taint: DeviceTaint, devices: list[Candidate], ask: Ask) -> None:
     bare = taint.key.rpartition("/")[2].lower()
     what = noun(ask)
     names = device_names([one.id for one in devices], 3)
     if taint.rule:
         answer.advise(f"end what DeviceTaintRule {taint.rule} is for and delete it; {names} can then be taken")
-    elif any(word in bare for word in _HEALTH):
+    elif is_health(taint):
         stays = ""
         if devices[0].id.driver == "gpu.nvidia.com":
             nodes = ranges(sorted({one.id.pool for one in devices}, key=natural), 3)

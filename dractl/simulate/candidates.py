@@ -15,6 +15,7 @@ from dractl.explain.judge import UNDEFINED, Ask, Fault, device_taint_text
 from dractl.explain.lifecycle import gone_consumers
 from dractl.explain.nearest import device_names, misses_of, readable
 from dractl.explain.selection import rounded_down
+from dractl.explain.taken import is_health
 from dractl.explain.terms import Field, names_of, value_text
 from dractl.explain.words import listing, natural, near, plural, ranges
 from dractl.inventory import DeviceId, key_of
@@ -555,7 +556,9 @@ def _taints(case: Case) -> Iterator[Change]:
         else:
             yield Change(
                 "untaint",
-                f"bring {names} back to health, so that the taint {text} goes",
+                f"bring {names} back to health, so that the taint {text} goes"
+                if is_health(taint)
+                else f"end the cause of the taint {text} of {names}, so that it goes",
                 ADMIN,
                 62,
                 _untainted(devices, taint.key),

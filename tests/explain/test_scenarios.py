@@ -503,3 +503,59 @@ def test_one_node_device_by_device():
         f"{GPU}/n1/g1": (None, "would be taken, root a"),
         f"{GPU}/n1/g2": ("constraint-attribute-missing", "has no gpu.example.com/root"),
     }
+
+
+@pytest.mark.parametrize(
+    ("toleration", "text"),
+    [
+        ({"key": "sick", "operator": "Exists", "effect": "NoSchedule"},
+         "the one for sick is for effect NoSchedule, the taint has NoExecute"),
+        ({"key": "sick", "operator": "Equal", "value": "2"}, "the one for sick is for value '2', the taint has '1'"),
+        ({"key": "sik", "operator": "Exists"}, "one is for sik, the taint is sick"),
+        ({"key": "other", "operator": "Exists"}, "one is for other"),
+    ],
+)
+def test_why_a_toleration_does_not_fit(toleration, text):
+    taint = {"key": "sick", "value": "1", "effect": "NoExecute"}
+    report = explained(
+        node("n1"),
+        slice_("n1", [device("g0", taints=[taint])]),
+        claim("c", request("r", tolerations=[toleration])),
+        pod("p", "c"),
+    )
+    assert f"request r has tolerations, but none that fits: {text}." in told(report)
+
+
+def test_decimal_amounts_and_exact_ones():
+    def asked(expression, amount):
+        return explained(
+            node("n1"),
+            slice_("n1", [device("g0", capacity={"memory": amount})]),
+            claim("c", request("r", GPU, expression.replace("M", f"device.capacity['{GPU}'].memory"))),
+            pod("p", "c"),
+        )
+
+    report = asked("M.compareTo(quantity('80Gi')) >= 0", "80G")
+    assert "the only one has 80G (74.5Gi), asked for >= 80Gi" in report.summary
+    assert "Ask for less, for example 80G instead of 80Gi: G counts in powers of 1000 and Gi in powers of 1024." in (
+        report.actions
+    )
+    report = asked("M == quantity('80Gi')", "81559Mi")
+    assert report.actions == [
+        "== compares amounts to the byte; ask for at least so much: compareTo(quantity('79Gi')) >= 0."
+    ]
+
+
+def test_a_selector_that_is_false_and_an_attribute_that_nobody_has():
+    for expression, text in (
+        ("false", "its selector is false, whatever the device"),
+        (f"'x' in device.attributes['{GPU}'] && device.attributes['{GPU}'].x == 1",
+         f"none of the 2 GPUs publishes {GPU}/x"),
+    ):
+        report = explained(
+            node("n1"),
+            slice_("n1", [device("g0"), device("g1")]),
+            claim("c", request("r", GPU, expression)),
+            pod("p", "c"),
+        )
+        assert report.summary == f"No GPU matches request r: {text}."
