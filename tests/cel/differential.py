@@ -1,7 +1,8 @@
 """Ask Kubernetes' own CEL and dractl's about the same random expressions and print where they differ.
 
 ``python tests/cel/differential.py PROGRAM --release 1.36 --count 10000 --seed 1`` runs PROGRAM, which takes JSON
-lines ``{"id", "cel": {"expressions", "driver", "devices", "list", "consumable"}}`` and answers with lines whose ``cel`` holds,
+lines ``{"id", "cel": {"expressions", "driver", "devices", "list", "consumable"}}``
+and answers with lines whose ``cel`` holds,
 for each expression, ``compileError`` and ``errorType``, or ``outputType``, ``maxCost`` and ``results``.
 ``--record FILE`` keeps the answers as a conformance file.
 """

@@ -22,7 +22,8 @@ _LAYOUT = set(
     - > x all request admin access published in usable pools the class match selectors have capacity not tainted free
     counters left within constraints on nodes pod may use near value node devices claims allocation by what would help
     each tried out to do events notes worth a look more More about dractl explain fits times last ago wanted be prepared
-    for used still named finished reserved vanished pods pending cannot hold together being deleted and its claim is missing values wide
+    for used still named finished reserved vanished pods pending
+    cannot hold together being deleted and its claim is missing values wide
     shows them groups those of other classes among o
     """,
     )
