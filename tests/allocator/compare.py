@@ -12,7 +12,6 @@ import argparse
 import gzip
 import itertools
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -24,11 +23,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "conformance"), str(HERE.parent.parent)]
 
 import fleets  # noqa: E402
-from kind_allocator import answer, cluster, read  # noqa: E402
+from kind_allocator import answer  # noqa: E402
+from orders import Shuffled, determined  # noqa: E402
 
-from dractl.allocator import Allocator, Features, Profile  # noqa: E402
-from dractl.allocator.pools import GatherError, PoolGatherer  # noqa: E402
-from dractl.kube.objects import Node, ResourceClaim  # noqa: E402
+from dractl.allocator import (  # noqa: E402
+    Features,
+    Profile,
+)
 
 Json = dict[str, Any]
 
@@ -111,63 +112,19 @@ def mismatch(case: Json, release: str, kinds: Counter[str] | None = None) -> str
     if got == expected:
         return ""
     if "panic" in expected:
-        return "" if panics(given, profile, got, expected["panic"]) else f"expected {expected}, got {got}"
-    if not profile.ordered and any_order(given, profile, expected):
+        crash = {"error": f"panic: {expected['panic']}"}
+        if crash in got["nodes"].values() or (
+            not profile.ordered and Shuffled(given, profile).crashes(expected["panic"])
+        ):
+            return ""
+        return f"expected {expected}, got {got}"
+    if not profile.ordered and Shuffled(given, profile).any_order(expected["nodes"]):
         return ""
     return "\n".join(
         f"{node}\n  expected {json.dumps(want)}\n  got      {json.dumps(got['nodes'].get(node))}"
         for node, want in expected["nodes"].items()
         if got["nodes"].get(node) != want
     )
-
-
-def determined(answers: Any) -> Any:
-    """Without what Kubernetes' code leaves to chance: which of several list attributes it meets first."""
-    text = re.sub(r"attribute \S+: unsupported attribute value", "attribute *: unsupported", json.dumps(answers))
-    return json.loads(text)
-
-
-def any_order(given: Json, profile: Profile, expected: Json) -> bool:
-    """Whether the answer for each node comes out under some order of its pools: 1.34 and 1.35 choose it at random."""
-    for node in given["nodes"]:
-        alone = {**given, "nodes": [node]}
-        name = node["metadata"]["name"]
-        if not any(determined(got) == expected["nodes"][name] for got in answers_by_order(alone, profile)):
-            return False
-    return True
-
-
-def panics(given: Json, profile: Profile, got: Json, text: str) -> bool:
-    """Whether some node's answer, under some order of its pools where that is random, is the crash."""
-
-    def crash(node: Any) -> bool:
-        return isinstance(node, dict) and node.get("error") == f"panic: {text}"
-
-    if any(map(crash, got["nodes"].values())):
-        return True
-    nodes = [] if profile.ordered else given["nodes"]
-    return any(crash(found) for node in nodes for found in answers_by_order({**given, "nodes": [node]}, profile))
-
-
-def answers_by_order(given: Json, profile: Profile) -> Iterator[Any]:
-    original = PoolGatherer.gather
-    nodes = read(given["nodes"], Node)
-    try:
-        count = len(original(Allocator(profile, *cluster(given)).gatherer, nodes[0]))
-    except GatherError:
-        return
-    for order in itertools.permutations(range(count)):
-
-        def gather(self: PoolGatherer, node: Node, order: tuple[int, ...] = order) -> list[Any]:
-            found = original(self, node)
-            return sorted((found[i] for i in order), key=lambda pool: pool.binding)
-
-        PoolGatherer.gather = gather  # type: ignore[method-assign]
-        try:
-            (got,) = answer(given, profile)["nodes"].values()
-        finally:
-            PoolGatherer.gather = original  # type: ignore[method-assign]
-        yield got
 
 
 def kind(node: Any) -> str:
@@ -181,6 +138,3 @@ def kind(node: Any) -> str:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-__all__ = ["ResourceClaim", "mismatch"]
