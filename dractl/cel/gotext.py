@@ -162,19 +162,38 @@ def duration_text(nanos: int) -> str:
     return go_fixed(-seconds if nanos < 0 else seconds) + "s"
 
 
+_CYCLE = 146_097 * 86_400
+"""Seconds of 400 years, after which the calendar repeats."""
+
+
 def civil(stamp: Timestamp, offset: int | None = None) -> datetime:
-    """The date and time of day at an offset in seconds (by default the timestamp's own), without nanoseconds."""
+    """The date and time of day at an offset in seconds (by default the timestamp's own), without nanoseconds.
+
+    Years 0 and 10000, which an offset can lead to and Python's calendar lacks, are replaced by ones like them.
+    """
+    return _civil(stamp, offset)[0]
+
+
+def civil_year(stamp: Timestamp, offset: int | None = None) -> int:
+    """The year at an offset in seconds."""
+    local, years = _civil(stamp, offset)
+    return local.year - years
+
+
+def _civil(stamp: Timestamp, offset: int | None) -> tuple[datetime, int]:
+    """A date and time of day, and the years by which it was put off."""
     seconds = stamp.nanos // SECOND + (stamp.offset if offset is None else offset)
-    return _EPOCH.replace(tzinfo=None) + timedelta(seconds=seconds)
+    start = _EPOCH.replace(tzinfo=None)
+    try:
+        return start + timedelta(seconds=seconds), 0
+    except OverflowError:
+        years = 400 if seconds < 0 else -400
+        return start + timedelta(seconds=seconds + (_CYCLE if years > 0 else -_CYCLE)), years
 
 
 def timestamp_text(stamp: Timestamp) -> str:
     """A timestamp as RFC 3339 with nanoseconds, in the zone it was written in."""
-    try:
-        local = civil(stamp)
-        text = f"{local.year:04d}-{local:%m-%dT%H:%M:%S}"
-    except OverflowError:
-        text = _beyond(stamp)
+    text = f"{civil_year(stamp):04d}-{civil(stamp):%m-%dT%H:%M:%S}"
     nanos = stamp.nanos % SECOND
     if nanos:
         text += "." + f"{nanos:09d}".rstrip("0")
@@ -183,15 +202,6 @@ def timestamp_text(stamp: Timestamp) -> str:
     sign = "-" if stamp.offset < 0 else "+"
     hours, minutes = divmod(abs(stamp.offset) // 60, 60)
     return f"{text}{sign}{hours:02d}:{minutes:02d}"
-
-
-def _beyond(stamp: Timestamp) -> str:
-    """The local time where it falls into year 0 or 10000, which Python's calendar lacks."""
-    shift = 400 * 146097 // 400 * 86400
-    seconds = stamp.nanos // SECOND + stamp.offset
-    years = 400 if seconds < 0 else -400
-    local = _EPOCH.replace(tzinfo=None) + timedelta(seconds=seconds + (shift if years > 0 else -shift))
-    return f"{local.year - years:04d}-{local:%m-%dT%H:%M:%S}"
 
 
 def go_time(stamp: Timestamp) -> str:

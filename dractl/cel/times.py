@@ -14,6 +14,7 @@ MIN_SECONDS = -62135596800
 """0001-01-01T00:00:00Z, the first timestamp."""
 MAX_SECONDS = 253402300799
 """9999-12-31T23:59:59Z, the last whole second."""
+_DAY = 86_400
 
 _UNITS = {
     "ns": 1,
@@ -161,11 +162,10 @@ def _named_offset(seconds: int, zone: str) -> int:
     info = _zone(zone)
     if info is None:
         raise EvalError(f"unknown time zone {zone}")
-    try:
-        instant = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
-        offset = instant.astimezone(info).utcoffset()
-    except OverflowError:
-        return 0
+    # away from the ends of Python's calendar, where no zone changes
+    within = min(max(seconds, MIN_SECONDS + 2 * _DAY), MAX_SECONDS - 2 * _DAY)
+    instant = datetime.fromtimestamp(0, UTC) + timedelta(seconds=within)
+    offset = instant.astimezone(info).utcoffset()
     return int(offset.total_seconds()) if offset is not None else 0
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from dractl.cel import guard, times
 from dractl.cel.ast import Uint
 from dractl.cel.compare import COMPARABLE, compare, equal
-from dractl.cel.gotext import SECOND, civil, duration_text, go_float, timestamp_text
+from dractl.cel.gotext import SECOND, civil, civil_year, duration_text, go_float, timestamp_text
 from dractl.cel.library.regex import search
 from dractl.cel.values import (
     MAX_INT,
@@ -428,7 +428,7 @@ def _part(function: Callable[[Timestamp, int], int]) -> tuple[Implementation, Im
 
 
 _PARTS: dict[str, Callable[[Timestamp, int], int]] = {
-    "year": lambda stamp, offset: civil(stamp, offset).year,
+    "year": civil_year,
     "month": lambda stamp, offset: civil(stamp, offset).month - 1,
     "day_of_year": lambda stamp, offset: civil(stamp, offset).timetuple().tm_yday - 1,
     "day_of_month": lambda stamp, offset: civil(stamp, offset).day - 1,
