@@ -14,6 +14,7 @@ NANO = 10**9
 MAX_INT64 = 2**63 - 1
 MIN_INT64 = -(2**63)
 
+_MAX_FAST_BINARY = 40
 _MAX_EXPONENT = 3000
 """Largest decimal exponent that is materialised; Go keeps exponent and mantissa apart and has no such bound."""
 
@@ -27,9 +28,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY_SUFFIX = {0: "", **{power: suffix for suffix, power in _BINARY.items()}}
 
-FORMAT_WRONG = (
-    r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+FORMAT_WRONG = r"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 SUFFIX_WRONG = "unable to parse quantity's suffix"
 NUMERIC_WRONG = "unable to parse numeric part of quantity"
 
@@ -151,11 +150,11 @@ def _parse(text: str) -> Quantity:
     shape = _SHAPE.fullmatch(text)
     assert shape is not None  # every part is optional
     sign, whole, fraction, suffix = shape.group(1), shape.group(2), shape.group(3) or "", shape.group(4)
-    if not whole and not fraction:
-        raise QuantityError(NUMERIC_WRONG if _suffix_shaped(suffix) and shape.group(3) is not None else FORMAT_WRONG)
     if not _suffix_shaped(suffix):
         raise QuantityError(FORMAT_WRONG)
     base, power, notation = _interpret(suffix)
+    if not whole and not fraction:
+        return _without_digits(text, base, power, notation)
     digits = int(whole + fraction)
     nano_power = 9 - len(fraction)
     if base == 10:
@@ -176,6 +175,18 @@ def _parse(text: str) -> Quantity:
     return Quantity(-nano if sign == "-" else nano, notation, text)
 
 
+def exponent_of(suffix: str) -> int:
+    """The exponent that a suffix such as ``e+3`` stands for; Go keeps 32 bits of it."""
+    return (int(suffix[1:]) + 2**31) % 2**32 - 2**31
+
+
+def _without_digits(text: str, base: int, power: int, notation: Notation) -> Quantity:
+    """``.``, ``+`` or ``Ki``: zero for Kubernetes, unless the suffix is one for its slow way of reading."""
+    if power > _MAX_FAST_BINARY if base == 2 else power < -9:
+        raise QuantityError(NUMERIC_WRONG)
+    return Quantity(0, notation, text)
+
+
 def _suffix_shaped(suffix: str) -> bool:
     return re.fullmatch(r"[eEinumkKMGTP]*[-+]?[0-9]*", suffix) is not None
 
@@ -185,6 +196,6 @@ def _interpret(suffix: str) -> tuple[int, int, Notation]:
         return 10, _DECIMAL[suffix], Notation.DECIMAL_SI
     if suffix in _BINARY:
         return 2, _BINARY[suffix], Notation.BINARY_SI
-    if _EXPONENT.fullmatch(suffix) and len(suffix) < 20:
-        return 10, int(suffix[1:]), Notation.DECIMAL_EXPONENT
+    if _EXPONENT.fullmatch(suffix) and MIN_INT64 <= int(suffix[1:]) <= MAX_INT64:
+        return 10, exponent_of(suffix), Notation.DECIMAL_EXPONENT
     raise QuantityError(SUFFIX_WRONG)

@@ -4,7 +4,7 @@
 lines ``{"id", "cel": {"expressions", "driver", "devices", "list", "consumable"}}``
 and answers with lines whose ``cel`` holds,
 for each expression, ``compileError`` and ``errorType``, or ``outputType``, ``maxCost`` and ``results``.
-``--record FILE`` keeps the answers as a conformance file.
+``--record FILE`` adds the answers to a file of JSON lines, as ``test_recorded.py`` reads them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "conformance"), str(HERE.parent.parent)]
 
+import texts  # noqa: E402
 from grammar import DRIVER, expression  # noqa: E402
 from kind_cel import Checker, device_of  # noqa: E402
 
@@ -79,6 +80,7 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--lists", action="store_true")
     parser.add_argument("--file", type=Path, help="expressions, one JSON text a line, instead of random ones")
+    parser.add_argument("--texts", choices=texts.KINDS, help="expressions over functions that read texts")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     major, minor = map(int, options.release.split("."))
@@ -92,23 +94,19 @@ def main() -> int:
     kept = []
     if options.file:
         wanted = [json.loads(line) for line in options.file.read_text().splitlines()]
+    elif options.texts:
+        wanted = list(texts.expressions(options.texts, source, options.count))
     else:
         wanted = [expression(source, env, options.depth) for _ in range(options.count)]
     for start in range(0, len(wanted), BATCH):
         for case in answers(options.program, wanted[start : start + BATCH], data, options.lists, True):
             checker.check("", case, env, DRIVER, made)
-            if options.record:
-                environment = {
-                    "kubernetes": options.release,
-                    "consumableCapacity": True,
-                    "listTypeAttributes": options.lists,
-                }
-                kept.append({"environment": environment, "driver": DRIVER, **case})
+            kept.append({"list": options.lists, **case})
     for figure in checker.figures():
         print(f"{figure.name} {figure.matched} of {figure.total}")
     if options.record:
-        with gzip.open(options.record, "wt") as file:
-            json.dump({"devices": data, "cases": kept}, file)
+        with gzip.open(options.record, "at") as file:
+            file.writelines(json.dumps(each, ensure_ascii=False) + "\n" for each in kept)
     return 0
 
 

@@ -73,6 +73,17 @@ def test_selectors() -> None:
     assert different == []
 
 
+@pytest.mark.parametrize("release", [(1, 34), (1, 36), (1, 37)])
+def test_texts(release: tuple[int, int]) -> None:
+    """Texts handed to functions that read quantities, versions, times, addresses, URLs, names, patterns, numbers."""
+    known = {each["name"]: device_of(each) for each in document("cel.json.gz")["devices"]}
+    recorded = lines(f"texts-{release[0]}.{release[1]}.jsonl.gz")
+    cases = [(each, Environment(release, list_attributes=each["list"])) for each in recorded]
+    assert len(cases) > 800
+    _, different = differences(cases, known)
+    assert different == []
+
+
 @pytest.mark.parametrize("release", [(1, 36), (1, 37)])
 def test_random_expressions(release: tuple[int, int]) -> None:
     recorded = lines(f"recorded-{release[0]}.{release[1]}.jsonl.gz")

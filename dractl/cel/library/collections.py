@@ -66,9 +66,14 @@ def slice_list(items: Items, start: int, end: int) -> Items:
     return items[start:end]
 
 
+def _shown_type(value: Value) -> str:
+    """A type as cel-go's own text shows it, with what a map is made of."""
+    return "map(dyn, dyn)" if isinstance(value, CelMap) else type_name(value)
+
+
 def flatten(items: Value) -> Items:
     if not isinstance(items, list):
-        raise EvalError(f"no such overload: {type_name(items)}.flatten()")
+        raise EvalError(f"no such overload: {_shown_type(items)}.flatten()")
     found: Items = []
     _flatten_into(found, items, 1)
     return found
@@ -76,7 +81,7 @@ def flatten(items: Value) -> Items:
 
 def flatten_deep(items: Value, depth: Value) -> Items:
     if not isinstance(items, list) or depth.__class__ is not int:
-        raise EvalError(f"no such overload: {type_name(items)}.flatten({type_name(depth)})")
+        raise EvalError(f"no such overload: {_shown_type(items)}.flatten({_shown_type(depth)})")
     if depth < 0:
         raise EvalError("level must be non-negative")
     found: Items = []

@@ -230,7 +230,7 @@ def _fixed(value: Value, clause: Clause) -> str:
     text = f"{abs(number):.{precision}f}"
     whole, _, fraction = text.partition(".")
     grouped = f"{int(whole):,}"
-    sign = "-" if math.copysign(1, number) < 0 else ""
+    sign = "-" if number < 0 else ""
     return f"{sign}{grouped}" + (f".{fraction}" if fraction else "")
 
 
@@ -245,15 +245,17 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _scientific(value: Value, clause: Clause) -> str:
+    """``%.12e``: six places always; cel-go hands the precision on as the width."""
     number = _double(value, SCIENTIFIC_ONLY)
     if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "∞" if number > 0 else "-∞"
-    precision = _precision(clause)
-    mantissa, _, exponent = f"{number:.{precision}e}".partition("e")
-    sign = "-" if exponent[0] == "-" else ""
-    return f"{mantissa}\u202f×\u202f10{(sign + exponent[1:].rjust(2, '0')).translate(_SUPERSCRIPT)}"
+        text = "NaN"
+    elif math.isinf(number):
+        text = "∞" if number > 0 else "-∞"
+    else:
+        mantissa, _, exponent = f"{number or 0.0:.{DEFAULT_PRECISION}e}".partition("e")
+        sign = "-" if exponent[0] == "-" else ""
+        text = f"{mantissa}×10{(sign + exponent[1:].rjust(2, '0')).translate(_SUPERSCRIPT)}"
+    return text.rjust(_precision(clause))
 
 
 def _binary(value: Value, clause: Clause) -> str:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from dractl.cel.gotext import go_quote
 from dractl.cel.values import MAX_INT, MAX_UINT, MIN_INT, ComputedQuantity, EvalError, Form, Value
-from dractl.kube.quantity import NANO, Notation, Quantity, QuantityError
+from dractl.kube.quantity import NANO, Notation, Quantity, QuantityError, exponent_of
 from dractl.kube.semver import Semver
 
 # --- quantities -----------------------------------------------------------------------------------------------------
@@ -22,6 +22,8 @@ from dractl.kube.semver import Semver
 
 _SHAPE = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
 _BINARY_EXPONENT = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_MAX_ZERO_EXPONENT = 4000
+"""Zero keeps the exponent it is written with, as far as that can be told from its text as a double."""
 _DECIMAL_EXPONENT = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _MAX_FACTORS = 18
 
@@ -49,13 +51,14 @@ def _parsed_form(text: str, nano: int) -> Form:
     shape = _SHAPE.fullmatch(text)
     assert shape is not None
     sign, whole, fraction, suffix = shape[1], shape[2].lstrip("0") or "0", shape[3] or "", shape[4]
-    whole = whole if shape[2] else ""
     if suffix in _BINARY_EXPONENT:
         exponent = _BINARY_EXPONENT[suffix]
         spare = 15 - len(whole) - exponent * 3 // 10 - 1 if not fraction else -1
         scale, factor = 0, 1 << exponent
     else:
-        exponent = _DECIMAL_EXPONENT[suffix] if suffix in _DECIMAL_EXPONENT else int(suffix[1:])
+        exponent = _DECIMAL_EXPONENT[suffix] if suffix in _DECIMAL_EXPONENT else exponent_of(suffix)
+        if nano == 0:
+            exponent = max(-_MAX_ZERO_EXPONENT, min(exponent, _MAX_ZERO_EXPONENT))
         spare = _MAX_FACTORS - len(whole) - len(fraction)
         scale, factor = exponent - len(fraction), 1
     value = int((whole + fraction) or "0") * factor
@@ -63,6 +66,8 @@ def _parsed_form(text: str, nano: int) -> Form:
         return Form(-value if sign == "-" else value, scale, wide=False)
     if suffix in _BINARY_EXPONENT and abs(nano) == MAX_INT * NANO and value > MAX_INT:
         return Form(nano // NANO, 0, wide=True)
+    if nano == 0:
+        return Form(0, (0 if suffix in _BINARY_EXPONENT else exponent) - len(fraction), wide=True)
     return Form(nano, -9, wide=True)
 
 
@@ -113,11 +118,17 @@ def as_approximate_float(value: Quantity) -> float:
         base = float(form.unscaled)
     except OverflowError:
         base = float("inf") if form.unscaled > 0 else float("-inf")
-    if form.exponent == 0:
-        return base
-    if -323 <= form.exponent <= 308:
-        return base * float(f"1e{form.exponent}")
-    return base * (0.0 if form.exponent < 0 else float("inf"))
+    return base if form.exponent == 0 else base * _power_of_ten(form.exponent)
+
+
+def _power_of_ten(exponent: int) -> float:
+    """Go's ``math.Pow10``, which rounds twice."""
+    if not -323 <= exponent <= 308:
+        return 0.0 if exponent < 0 else float("inf")
+    coarse, fine = divmod(abs(exponent), 32)
+    if exponent < 0:
+        return float(f"1e-{coarse * 32}") / float(f"1e{fine}")
+    return float(f"1e{coarse * 32}") * float(f"1e{fine}")
 
 
 def compare_quantities(left: Quantity, right: Quantity) -> int:

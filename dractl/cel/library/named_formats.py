@@ -40,8 +40,8 @@ _LABEL_VALUE_RULE = (
 )
 
 
-def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} characters"
+def _too_long(limit: int, unit: str = "characters") -> str:
+    return f"must be no more than {limit} {unit}"
 
 
 def _rule(rule: str, pattern: str, *examples: str) -> str:
@@ -65,8 +65,8 @@ def dns1123_label(text: str) -> list[str]:
     return faults
 
 
-def dns1123_subdomain(text: str) -> list[str]:
-    faults = [_too_long(253)] if _bytes_in(text) > 253 else []
+def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
+    faults = [_too_long(253, unit)] if _bytes_in(text) > 253 else []
     if not _matches(_SUBDOMAIN, text):
         faults.append(_rule(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
     return faults
@@ -79,28 +79,28 @@ def dns1035_label(text: str) -> list[str]:
     return faults
 
 
-def qualified_name(text: str) -> list[str]:
+def qualified_name(text: str, unit: str = "bytes", thing: str = "valid label key") -> list[str]:
     parts = text.split("/")
     name = _rule(_KEY_RULE, _KEY, "MyName", "my.name", "123-abc")
     if len(parts) > 2:
-        return [f"a valid label key {name} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+        return [f"a {thing} {name} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     faults: list[str] = []
     if len(parts) == 2:
         if not parts[0]:
             faults.append("prefix part must be non-empty")
         else:
-            faults += [f"prefix part {fault}" for fault in dns1123_subdomain(parts[0])]
+            faults += [f"prefix part {fault}" for fault in dns1123_subdomain(parts[0], unit)]
     if not parts[-1]:
         faults.append("name part must be non-empty")
     elif _bytes_in(parts[-1]) > 63:
-        faults.append(f"name part {_too_long(63)}")
+        faults.append(f"name part {_too_long(63, unit)}")
     if not _matches(_KEY, parts[-1]):
         faults.append(f"name part {name}")
     return faults
 
 
-def label_value(text: str) -> list[str]:
-    faults = [_too_long(63)] if _bytes_in(text) > 63 else []
+def label_value(text: str, unit: str = "bytes") -> list[str]:
+    faults = [_too_long(63, unit)] if _bytes_in(text) > 63 else []
     if not _matches(_LABEL_VALUE, text):
         faults.append(_rule(_LABEL_VALUE_RULE, _LABEL_VALUE, "MyValue", "my_value", "12345"))
     return faults
@@ -167,16 +167,32 @@ FORMATS = {
     "date": NamedFormat("date", _tested(_is_date, "invalid date"), 71),
     "datetime": NamedFormat("datetime", _tested(_is_datetime, "invalid datetime"), 71),
 }
-"""By the name in ``format.named``. The sizes are those that Kubernetes charges for."""
+"""By the name in ``format.named``, since 1.35. The sizes are those that Kubernetes charges for."""
+
+_FORMATS_BEFORE_135 = {
+    **FORMATS,
+    "qualifiedName": NamedFormat(
+        "QualifiedName", lambda text: qualified_name(text, "characters", "qualified name"), 60
+    ),
+    "labelValue": NamedFormat("LabelValue", lambda text: label_value(text, "characters"), 40),
+}
 
 
 def _constant(found: NamedFormat) -> Callable[[], NamedFormat]:
     return lambda: found
 
 
-def named(name: str) -> Optional:
-    found = FORMATS.get(name)
-    return OPTIONAL_NONE if found is None else Optional(found)
+def _named(formats: dict[str, NamedFormat]) -> Callable[[str], Optional]:
+    def named(name: str) -> Optional:
+        found = formats.get(name)
+        return OPTIONAL_NONE if found is None else Optional(found)
+
+    return named
+
+
+def _overloads(formats: dict[str, NamedFormat]) -> dict[str, Callable[..., Value]]:
+    constants = {f"format.{name}": _constant(found) for name, found in formats.items()}
+    return {**constants, "format-named": _named(formats)}
 
 
 def validate(found: NamedFormat, text: str) -> Optional:
@@ -184,8 +200,5 @@ def validate(found: NamedFormat, text: str) -> Optional:
     return Optional(faults) if faults else OPTIONAL_NONE
 
 
-OVERLOADS: dict[str, Callable[..., Value]] = {
-    **{f"format.{name}": _constant(found) for name, found in FORMATS.items()},
-    "format-named": named,
-    "format-validate": validate,
-}
+OVERLOADS: dict[str, Callable[..., Value]] = {**_overloads(FORMATS), "format-validate": validate}
+BEFORE_135 = _overloads(_FORMATS_BEFORE_135)

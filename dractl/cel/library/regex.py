@@ -31,7 +31,7 @@ _GO_WORDS = {
     "invalid named capture group": "invalid named capture",
 }
 _MAX_MEMORY = 64 << 20
-_GROUP_NAME = re.compile(r"\(\?P?<([A-Za-z0-9_]+)>")
+_ESCAPES = re.compile(r"\\Q.*?(?:\\E|$)|\\.", re.DOTALL)
 
 
 class Regex:
@@ -95,41 +95,34 @@ def compile_regex(pattern: str) -> Regex:
     """Compile a pattern; ``error`` of the result is Go's text if it is not well formed."""
     import re2
 
-    error = _beyond_go(pattern)
-    if error is not None:
-        return Regex(None, f"error parsing regexp: {error}")
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
     try:
-        return Regex(re2.compile(_bytes(pattern), options), None)
+        return Regex(re2.compile(_bytes(_without_any_byte(pattern)), options), None)
     except re2.error as fault:
         message = fault.args[0]
         text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-        return Regex(None, _go_error(text))
+        return Regex(None, _go_error(pattern, text))
 
 
-def _beyond_go(pattern: str) -> str | None:
-    """What RE2 takes and Go does not: ``\\C``, and a name for two groups."""
-    if "\\C" in pattern and re.search(r"(?<!\\)(?:\\\\)*\\C", re.sub(r"\\Q.*?(\\E|$)", "", pattern, flags=re.DOTALL)):
-        return "invalid escape sequence: `\\C`"
-    if "<" in pattern:
-        names = _GROUP_NAME.findall(pattern)
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                return f"invalid named capture: `{_last_group(pattern, name)}`"
-    return None
+def _without_any_byte(pattern: str) -> str:
+    """The pattern with ``\\C``, which RE2 takes and Go does not, made an escape that neither takes."""
+    if "\\C" not in pattern:
+        return pattern
+    return _ESCAPES.sub(lambda found: "\\Y" if found.group() == "\\C" else found.group(), pattern)
 
 
-def _last_group(pattern: str, name: str) -> str:
-    start = max(pattern.rfind(f"(?P<{name}>"), pattern.rfind(f"(?<{name}>"))
-    return pattern[start : pattern.index(">", start) + 1]
-
-
-def _go_error(message: str) -> str:
+def _go_error(pattern: str, message: str) -> str:
     for words, go_words in sorted(_GO_WORDS.items(), key=lambda pair: -len(pair[0])):
         if message.startswith(words):
             argument = message[len(words) :].removeprefix(": ")
+            if argument == "\\Y":
+                argument = "\\C"
+            if words.endswith(" )"):
+                argument = pattern
+            if words == "invalid repetition size":
+                argument = argument.removesuffix("?")
             if go_words.startswith("trailing"):
                 return f"error parsing regexp: {go_words}: ``"
             return f"error parsing regexp: {go_words}: `{argument}`"

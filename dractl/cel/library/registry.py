@@ -50,6 +50,7 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
 }
 
 _SINCE_137: dict[str, Implementation] = {**strings.SINCE_137, **collections.SINCE_137}
+_BEFORE_135: dict[str, Implementation] = {**named_formats.BEFORE_135}
 
 SINGLETONS: dict[str, tuple[Implementation, frozenset[type] | None]] = {
     **standard.SINGLETONS,
@@ -142,7 +143,7 @@ def _out_of_reach(*values: Value) -> Value:
 @lru_cache(maxsize=4096)
 def _candidates(env: Environment, function: str) -> tuple[_Candidate, ...]:
     declared = declarations(env).functions.get(function)
-    changed = _SINCE_137 if env.cel_go >= (0, 29) else {}
+    changed = _SINCE_137 if env.cel_go >= (0, 29) else _BEFORE_135 if env.release < (1, 35) else {}
     return tuple(
         _Candidate(
             overload,

@@ -266,13 +266,20 @@ def bytes_to_string(data: bytes) -> str:
 
 
 _FLOAT = re.compile(
-    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity)|(?i:nan))", re.ASCII
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity))|(?i:nan)", re.ASCII
 )
 _HEX_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
 
 
+_HEX_PREFIX = re.compile(r"[+-]?0[xX]")
+_SEPARATOR = re.compile(r"(?<=[0-9])_(?=[0-9])")
+_HEX_SEPARATOR = re.compile(r"(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])")
+
+
 def parse_double(text: str) -> float | None:
     """A double as Go's ``strconv.ParseFloat`` reads it; None if it is none or out of range."""
+    if "_" in text:
+        text = (_HEX_SEPARATOR if _HEX_PREFIX.match(text) else _SEPARATOR).sub("", text)
     if _FLOAT.fullmatch(text):
         value = float(text)
         return None if math.isinf(value) and text.lstrip("+-")[0] not in "iI" else value
