@@ -260,7 +260,7 @@ def _bad_literal(fault: _Fault) -> str | None:
         if error is not None:
             return f"The pattern is no regular expression (RE2): {error.removeprefix('error parsing regexp: ')}."
     if "duration" in fault.message:
-        return 'Write it as 1h30m, 90s or 1.5s.'
+        return "Write it as 1h30m, 90s or 1.5s."
     if "timestamp" in fault.message:
         return "Write it as 2026-01-31T12:00:00Z."
     return None

@@ -55,9 +55,7 @@ def to_junit(report: Diagnosis, threshold: Severity) -> str:
     for check in report.checks:
         name = f"{check.code} {check.title}"
         head = f"    <testcase name={quoteattr(name)} classname={quoteattr(check.category)}"
-        found = [
-            item for item in report.findings if item.code == check.code and item.severity.at_least(threshold)
-        ]
+        found = [item for item in report.findings if item.code == check.code and item.severity.at_least(threshold)]
         if check.outcome == "skipped":
             skipped += 1
             rows.append(f"{head}><skipped message={quoteattr(check.reason)}/></testcase>")
