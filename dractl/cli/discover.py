@@ -55,7 +55,10 @@ def discover(
         ),
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="KINDS", help="Only these kinds: gpu,accelerator,fpga,nic,nvme,cxl.")
+        str | None,
+        typer.Option(
+            "--only", metavar="KINDS", help="Only these kinds, as in gpu,nic (accelerator, fpga, nvme, cxl, ...)."
+        ),
     ] = None,
     driver: Annotated[
         str | None,
@@ -130,7 +133,8 @@ def _kinds(only: str | None) -> frozenset[Kind] | None:
     found = set()
     for word in only.lower().replace(" ", "").split(","):
         if word not in words:
-            raise DractlError(f"--only: unknown kind {word!r}", f"Kinds are {', '.join(sorted(words))}.")
+            kinds = ", ".join(kind.value for kind in Kind if kind is not Kind.BRIDGE)
+            raise DractlError(f"--only: unknown kind {word!r}", f"Kinds are {kinds}.")
         found.add(words[word])
     return frozenset(found)
 
