@@ -13,7 +13,9 @@ from dractl.explain.case import FITS, Case
 from dractl.explain.holders import holders_of
 from dractl.explain.report import FixView
 from dractl.explain.words import listing, natural
-from dractl.simulate.candidates import CLAIM, Change, candidates, free
+from dractl.simulate.candidates import candidates
+from dractl.simulate.candidates.devices import free
+from dractl.simulate.candidates.model import CLAIM, Change
 from dractl.simulate.variant import Variant
 
 _TRIALS = 90

@@ -312,5 +312,3 @@ def prepared(items: Iterable[KubeObject], namespace: str) -> list[KubeObject]:
             item.meta.name = f"{item.meta.generate_name}x"
         out.append(item)
     return out
-
-
