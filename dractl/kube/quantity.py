@@ -1,14 +1,15 @@
 """Exact Kubernetes quantities (k8s.io/apimachinery/pkg/api/resource).
 
 A quantity is a number with at most nine decimal places and a preferred notation. The value is kept as a whole
-number of nano units, so comparison and arithmetic never round. ``str()`` gives Kubernetes' canonical form.
+number of nano units, so comparison and arithmetic never round. ``str()`` gives what Kubernetes prints and stores: the
+canonical form, but some texts (``01``, ``1.500``, ``1E3``) as they were read.
 """
 
 from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import total_ordering
+from functools import lru_cache, total_ordering
 
 NANO = 10**9
 MAX_INT64 = 2**63 - 1
@@ -20,6 +21,8 @@ _MAX_EXPONENT = 3000
 
 _MAX_LENGTH = 4096
 _FAST_PATH_DIGITS = 18
+_FAST_BINARY_DIGITS = 14
+"""Digits that Go reads with whole numbers of 64 bits; of binary quantities less those of the suffix."""
 
 _SHAPE = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
 _EXPONENT = re.compile(r"[eE][+-]?[0-9]+")
@@ -103,7 +106,7 @@ class Quantity:
         return hash(self.nano)
 
     def __str__(self) -> str:
-        return canonical(self)
+        return self.text if self.text is not None and _is_kept(self.text) else canonical(self)
 
     def __repr__(self) -> str:
         return f"Quantity({canonical(self)!r})"
@@ -117,6 +120,24 @@ def canonical(quantity: Quantity) -> str:
     if quantity.notation is Notation.BINARY_SI and abs(nano) >= 1024 * NANO and nano % NANO == 0:
         return _canonical_binary(nano // NANO)
     return _canonical_decimal(nano, quantity.notation is Notation.DECIMAL_EXPONENT)
+
+
+@lru_cache(maxsize=4096)
+def _is_kept(text: str) -> bool:
+    """Whether Kubernetes keeps the text: its fast way of reading holds some that are not canonical for it."""
+    shape = _SHAPE.fullmatch(text)
+    if text == "0" or shape is None:
+        return text == "0"
+    whole, fraction, suffix = shape.group(2).lstrip("0") or "0", shape.group(3) or "", shape.group(4)
+    _, power, notation = _interpret(suffix)
+    if notation is Notation.BINARY_SI:
+        room = _FAST_BINARY_DIGITS - power * 3 // 10 - len(whole)
+        value = int(whole)
+        return not fraction and room >= 0 and value << power <= MAX_INT64 and value & 7 != 0
+    digits, scale = whole + fraction, power - len(fraction)
+    if len(digits) > _FAST_PATH_DIGITS or scale < -9:
+        return False
+    return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def _canonical_binary(value: int) -> str:

@@ -141,6 +141,10 @@ class IntType(Type):
         return (first or 0) == (second or 0)
 
 
+_BLANKS = " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+"""Blanks around a quantity that are passed over. A line feed or tab reaches the server as an escape and stays."""
+
+
 class QuantityType(Type):
     """resource.Quantity, written as a string or a number."""
 
@@ -153,7 +157,7 @@ class QuantityType(Type):
     def decode(self, value: Any, context: Context, state: DecodeState) -> Any:
         text = value if isinstance(value, str) else json_text(value)
         try:
-            return _quantity(text.strip())
+            return _quantity(text.strip(_BLANKS))
         except QuantityError as error:
             raise DecodeAbort(DecodeProblem("quantity", str(error), context_path(context))) from None
 

@@ -55,14 +55,21 @@ def said(answer: dict[str, Any]) -> set[tuple[str, ...]]:
     if answer["code"] == 201:
         return set()
     if answer.get("causes"):
-        return {(c.get("field", ""), c.get("reason", ""), c["message"]) for c in answer["causes"]}
+        return {(c.get("field", ""), c.get("reason", ""), without_dump(c["message"])) for c in answer["causes"]}
     return {(answer.get("message", ""),)}
+
+
+def without_dump(message: str) -> str:
+    """Without the whole template of a Job, or the difference of two pods, which the server prints as Go holds them."""
+    if message.startswith("Invalid value: {") and message.endswith(": field is immutable"):
+        return "Invalid value: (template): field is immutable"
+    return message.partition("\n@@ ")[0] if message.startswith("Forbidden: pod updates") else message
 
 
 def said_by(verdict: Verdict) -> set[tuple[str, ...]]:
     """The same of a verdict; what the HTTP layer puts in front of a decoding error is left out."""
     if verdict.causes:
-        return {(c.field, c.reason, c.message) for c in verdict.causes}
+        return {(c.field, c.reason, without_dump(c.message)) for c in verdict.causes}
     if verdict.message is None:
         return set()
     head, found, tail = verdict.message.partition(" cannot be handled as a ")

@@ -12,13 +12,15 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from apiserver_answers import GATES_OFF, compare, gate_settings, put
-from apiserver_requests import DRA_KINDS, requests
+from apiserver_requests import DRA_KINDS, POD_KINDS, requests
+from apiserver_wild import wild_requests
 
 from dractl.kube.gates import parse_release
 from dractl.validation.apiserver import SERVER_ERROR
@@ -44,6 +46,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--all-beta", action="store_true")
     parser.add_argument("--all-alpha", action="store_true")
+    parser.add_argument("--wild", action="store_true", help="damage as people do it, pods and workloads too")
+    parser.add_argument("--random-gates", action="store_true", help="each gate on or off by the seed")
     parser.add_argument("--off", default="", help="gates to turn off, separated by commas")
     parser.add_argument("--show", type=int, default=5)
     parser.add_argument("--width", type=int, default=700)
@@ -53,8 +57,11 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     release = parse_release(options.release)
-    kinds = tuple(options.kinds.split(",")) if options.kinds else DRA_KINDS
+    kinds = tuple(options.kinds.split(",")) if options.kinds else (*DRA_KINDS, *(POD_KINDS if options.wild else ()))
     settings = gate_settings(release, options.all_beta, options.all_alpha)
+    if options.random_gates:
+        rng = random.Random(f"gates/{options.seed}/{release}")
+        settings = {name: rng.random() < 0.5 for name in gate_settings(release, True, True) | settings}
     for name in filter(None, options.off.split(",")):
         settings[name] = False
     for name in GATES_OFF:
@@ -62,7 +69,7 @@ def main() -> None:
     gates = ",".join(f"{name}={str(value).lower()}" for name, value in settings.items())
     cases = [
         case
-        for case in requests(options.seed, release[1], options.count, kinds)
+        for case in (wild_requests if options.wild else requests)(options.seed, release[1], options.count, kinds)
         if put(case, release, settings).code != SERVER_ERROR
     ]
     answers = ask(options.program, cases, gates)

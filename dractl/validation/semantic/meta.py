@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dractl.kube import names
@@ -10,6 +10,7 @@ from dractl.validation.errors import Errors, Path
 from dractl.validation.gotext import ZERO_TIME, json_string, quote
 from dractl.validation.gotypes import TypeTable
 
+OWN_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 NameRule = Callable[[str], names.Messages]
 
 METADATA: Path = ("metadata",)
@@ -49,6 +50,7 @@ def check_metadata(errors: Errors, meta: dict[str, Any], rule: NameRule, namespa
         if problems:
             errors.invalid_each(("metadata", "name"), name, problems)
     check_common(errors, meta, namespaced, types)
+    check_qualified(errors, meta.get("finalizers", ()))
 
 
 def check_common(errors: Errors, meta: dict[str, Any], namespaced: bool, types: TypeTable) -> None:
@@ -148,6 +150,14 @@ def check_finalizers(errors: Errors, finalizers: list[str]) -> None:
         errors.invalid_text(path, text, "finalizer orphan and foregroundDeletion cannot be both set")
 
 
+def check_qualified(errors: Errors, finalizers: Iterable[str]) -> None:
+    """A finalizer without a domain has to be one of Kubernetes' own."""
+    for index, finalizer in enumerate(finalizers):
+        if "/" not in finalizer and finalizer not in OWN_FINALIZERS:
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.invalid(("metadata", "finalizers", index), finalizer, detail)
+
+
 def check_managed_fields(errors: Errors, entries: list[dict[str, Any]], minor: int) -> None:
     """Entries that servers write; people rarely do."""
     for index, entry in enumerate(entries):
@@ -177,6 +187,7 @@ def check_managed_fields(errors: Errors, entries: list[dict[str, Any]], minor: i
 
 def check_metadata_update(errors: Errors, meta: dict[str, Any], old: dict[str, Any], types: TypeTable) -> None:
     """What must not change in metadata, and its maps once more."""
+    check_qualified(errors, meta.get("finalizers", ()))
     if old.get("deletionTimestamp"):
         extra = sorted(set(meta.get("finalizers", ())) - set(old.get("finalizers", ())))
         if extra:
