@@ -1,6 +1,6 @@
 """Damage of the kinds that people and programs do to manifests, as opposed to values that only a generator makes.
 
-``wild_requests`` takes nearly valid objects and spoils them: letters of other scripts, very long texts, numbers as texts
+``wild_requests`` spoils nearly valid objects: letters of other scripts, very long texts, numbers as texts
 and the reverse, signs, floats, nulls, empty lists, entries twice, field names in the wrong case, fields that another
 kind has, values in each other's places; of claims, slices, pods and workloads, as creations and as updates.
 """
@@ -21,7 +21,21 @@ from dractl.validation.gotypes import table
 Json = Any
 Change = Callable[[random.Random, Json, Any], None]
 
-SCRIPTS = ("gpü", "画像", "gpu\u200b", "ｇｐｕ", "GPU-0", "gpu\u00a0", "Ω", "a\u0301", "🙂", "gpu\t", "\ufeffgpu", "ﬁ", "İ")
+SCRIPTS = (
+    "gpü",
+    "画像",
+    "gpu\u200b",
+    "ｇｐｕ",
+    "GPU-0",
+    "gpu\u00a0",
+    "Ω",
+    "a\u0301",
+    "🙂",
+    "gpu\t",
+    "\ufeffgpu",
+    "ﬁ",
+    "İ",
+)
 FOREIGN = (
     ("exactly", {"deviceClassName": "gpu"}),
     ("firstAvailable", [{"name": "x", "deviceClassName": "gpu"}]),
@@ -109,7 +123,9 @@ def _other_type(rng: random.Random, holder: Json, key: Any) -> None:
 def _letters(rng: random.Random, holder: Json, key: Any) -> None:
     if not isinstance(holder, dict) or not isinstance(key, str):
         return
-    name = rng.choice((key.lower(), key.upper(), key[:1].upper() + key[1:], key + "s", key[:-1], f" {key}", key + "\u200b"))
+    name = rng.choice(
+        (key.lower(), key.upper(), key[:1].upper() + key[1:], key + "s", key[:-1], f" {key}", key + "\u200b")
+    )
     if rng.random() < 0.6:
         holder[name] = holder.pop(key)
     else:
