@@ -105,7 +105,7 @@ class Emitter:
                 return self._fixed(_new_map(parts), counted.MAP_COST)
             case plan.MessageStep():
                 fields = [(name, self.emit(item), optional) for name, item, optional in step.fields]
-                return self._fixed(_new_message(step.name, fields), counted.MESSAGE_COST)
+                return self._fixed(_new_message(step.name, fields, self.env.cel_go >= (0, 29)), counted.MESSAGE_COST)
             case plan.OrElse():
                 strict = self.env.cel_go >= (0, 29)
                 return _or_else(self.emit(step.left), self.emit(step.right), step.unwrap, strict)
@@ -374,7 +374,7 @@ def _not_optional(name: str, value: Value) -> EvalError:
     return EvalError(f"cannot initialize optional entry '{name}' from non-optional value {go_value(value)}")
 
 
-def _new_message(name: str, fields: Sequence[tuple[str, Closure, bool]]) -> Closure:
+def _new_message(name: str, fields: Sequence[tuple[str, Closure, bool]], typed: bool) -> Closure:
     def run(env: Env) -> Value:
         found: dict[str, Value] = {}
         for field, item_of, optional in fields:
@@ -387,7 +387,7 @@ def _new_message(name: str, fields: Sequence[tuple[str, Closure, bool]]) -> Clos
                     continue
                 item = item.value
             found[field] = item
-        return make_message(name, found)
+        return make_message(name, found, typed)
 
     return run
 

@@ -166,10 +166,14 @@ _CYCLE = 146_097 * 86_400
 """Seconds of 400 years, after which the calendar repeats."""
 
 
+_FIRST = -9_223_372_028_715_321_600
+"""The instant from which Go counts seconds as uint64 when it takes a date apart: the start of year -292277022399."""
+
+
 def civil(stamp: Timestamp, offset: int | None = None) -> datetime:
     """The date and time of day at an offset in seconds (by default the timestamp's own), without nanoseconds.
 
-    Years 0 and 10000, which an offset can lead to and Python's calendar lacks, are replaced by ones like them.
+    Years outside Python's calendar are replaced by ones like them.
     """
     return _civil(stamp, offset)[0]
 
@@ -177,23 +181,24 @@ def civil(stamp: Timestamp, offset: int | None = None) -> datetime:
 def civil_year(stamp: Timestamp, offset: int | None = None) -> int:
     """The year at an offset in seconds."""
     local, years = _civil(stamp, offset)
-    return local.year - years
+    return local.year + years
 
 
 def _civil(stamp: Timestamp, offset: int | None) -> tuple[datetime, int]:
-    """A date and time of day, and the years by which it was put off."""
+    """A date and time of day, and the years by which it was brought forward."""
     seconds = stamp.nanos // SECOND + (stamp.offset if offset is None else offset)
     start = _EPOCH.replace(tzinfo=None)
     try:
         return start + timedelta(seconds=seconds), 0
     except OverflowError:
-        years = 400 if seconds < 0 else -400
-        return start + timedelta(seconds=seconds + (_CYCLE if years > 0 else -_CYCLE)), years
+        cycles, rest = divmod((seconds - _FIRST) % 2**64 + _FIRST, _CYCLE)
+        return start + timedelta(seconds=rest), cycles * 400
 
 
 def timestamp_text(stamp: Timestamp) -> str:
     """A timestamp as RFC 3339 with nanoseconds, in the zone it was written in."""
-    text = f"{civil_year(stamp):04d}-{civil(stamp):%m-%dT%H:%M:%S}"
+    year = civil_year(stamp)
+    text = f"{'-' if year < 0 else ''}{abs(year):04d}-{civil(stamp):%m-%dT%H:%M:%S}"
     nanos = stamp.nanos % SECOND
     if nanos:
         text += "." + f"{nanos:09d}".rstrip("0")

@@ -128,7 +128,7 @@ def _offset(zone: str) -> int | None:
 
 def in_range(stamp: Timestamp) -> bool:
     """Whether a timestamp is between the years 1 and 9999."""
-    return MIN_SECONDS <= stamp.nanos // SECOND <= MAX_SECONDS
+    return MIN_SECONDS <= stamp.unix_seconds <= MAX_SECONDS
 
 
 def zone_offset(stamp: Timestamp, zone: str) -> int:
@@ -139,7 +139,7 @@ def zone_offset(stamp: Timestamp, zone: str) -> int:
     """
     name, colon, minutes = zone.partition(":")
     if not colon:
-        return _named_offset(stamp.nanos // SECOND, zone)
+        return _named_offset(stamp.unix_seconds, zone)
     hour = _atoi(name)
     minute = _atoi(minutes)
     return (hour * 60 - minute if zone[0] == "-" else hour * 60 + minute) * 60

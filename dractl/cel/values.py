@@ -65,10 +65,20 @@ class Duration:
 
 @dataclass(slots=True, frozen=True)
 class Timestamp:
-    """An instant: nanoseconds since 1970 in UTC, and the offset of the zone it was written in, in seconds."""
+    """An instant: nanoseconds since 1970 in UTC, and the offset of the zone it was written in, in seconds.
+
+    Go counts seconds since the year 1 in an int64. A ``google.protobuf.Timestamp`` message can hold later ones: they
+    wrap around, so that instants are ordered by ``nanos`` and ``unix_seconds`` is what was written.
+    """
 
     nanos: int
     offset: int = 0
+
+    @property
+    def unix_seconds(self) -> int:
+        """Whole seconds since 1970, as an int64."""
+        seconds = self.nanos // 10**9
+        return seconds if seconds >= MIN_INT else seconds + 2**64
 
 
 @dataclass(slots=True, frozen=True)

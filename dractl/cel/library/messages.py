@@ -6,11 +6,14 @@ Source: cel-go ``common/types/provider.go`` and ``pb``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from dractl.cel import guard
 from dractl.cel.ast import Uint
 from dractl.cel.gotext import go_quote
+from dractl.cel.library import native
 from dractl.cel.values import (
+    MAX_INT,
+    MIN_INT,
     CelMap,
     Duration,
     EvalError,
@@ -22,17 +25,38 @@ from dractl.cel.values import (
 )
 
 SECOND = 10**9
-_GO_NATIVE = {
-    "google.protobuf.BoolValue": "bool",
-    "google.protobuf.BytesValue": "[]uint8",
-    "google.protobuf.DoubleValue": "float64",
-    "google.protobuf.FloatValue": "float32",
-    "google.protobuf.Int32Value": "int32",
-    "google.protobuf.Int64Value": "int64",
-    "google.protobuf.StringValue": "string",
-    "google.protobuf.UInt32Value": "uint32",
-    "google.protobuf.UInt64Value": "uint64",
+_YEAR_ONE = 62_135_596_800
+"""Seconds from the year 1 to 1970."""
+
+_PARAMETRIC = {"list": "list(dyn)", "map": "map(dyn, dyn)"}
+_REPEATED = "repeated"
+_MAP = "map"
+_FIELDS: dict[str, dict[str, str]] = {
+    "google.protobuf.BoolValue": {"value": "bool"},
+    "google.protobuf.BytesValue": {"value": "[]uint8"},
+    "google.protobuf.DoubleValue": {"value": "float64"},
+    "google.protobuf.FloatValue": {"value": "float32"},
+    "google.protobuf.Int32Value": {"value": "int32"},
+    "google.protobuf.Int64Value": {"value": "int64"},
+    "google.protobuf.StringValue": {"value": "string"},
+    "google.protobuf.UInt32Value": {"value": "uint32"},
+    "google.protobuf.UInt64Value": {"value": "uint64"},
+    "google.protobuf.Duration": {"seconds": "int64", "nanos": "int32"},
+    "google.protobuf.Timestamp": {"seconds": "int64", "nanos": "int32"},
+    "google.protobuf.Any": {"type_url": "string", "value": "[]uint8"},
+    "google.protobuf.Value": {
+        "null_value": native.ENUM,
+        "number_value": "float64",
+        "string_value": "string",
+        "bool_value": "bool",
+        "struct_value": native.JSON_MAP,
+        "list_value": native.JSON_LIST,
+    },
+    "google.protobuf.Struct": {"fields": _MAP},
+    "google.protobuf.Struct.FieldsEntry": {"key": "string", "value": native.JSON},
+    "google.protobuf.ListValue": {"values": _REPEATED},
 }
+"""The Go types of the fields of messages."""
 _ZEROES: dict[str, Value] = {
     "google.protobuf.BoolValue": False,
     "google.protobuf.BytesValue": b"",
@@ -46,92 +70,63 @@ _ZEROES: dict[str, Value] = {
 }
 
 
-def _field_error(message: str, field: str, text: str) -> EvalError:
-    return EvalError(f"field type conversion error for {message}.{field} value type: {text}")
-
-
-def make_message(name: str, fields: dict[str, Value]) -> Value:
+def make_message(name: str, fields: dict[str, Value], typed: bool) -> Value:
     """The value of a message: wrappers and JSON values become what they hold.
+
+    Args:
+        typed: whether messages call an optional by its whole type, as cel-go does since 0.29.
 
     Raises:
         EvalError: when a field's value does not fit.
     """
+    types = _FIELDS.get(name, {})
+    held = {field: _held(name, field, types[field], value, typed) for field, value in fields.items()}
     if name in _ZEROES:
-        return _wrapper(name, fields)
+        return held.get("value", _ZEROES[name])
     maker = _MAKERS.get(name)
-    return maker(name, fields) if maker is not None else Message(name, fields)
+    return maker(held) if maker is not None else Message(name, held)
 
 
-def _wrapper(name: str, fields: dict[str, Value]) -> Value:
-    value = fields.get("value")
-    zero = _ZEROES[name]
-    if value is None:
-        return zero
-    if value.__class__ is not zero.__class__:
-        why = f"unsupported type conversion from '{type_name(value)}' to {_GO_NATIVE[name]}"
-        raise _field_error(name, "value", why)
-    if name.endswith("Int32Value") and value.__class__ is int and not -(2**31) <= value < 2**31:
-        raise _field_error(name, "value", "integer overflow")
-    if name.endswith("UInt32Value") and value.value >= 2**32:
-        raise _field_error(name, "value", "unsigned integer overflow")
-    if name.endswith("FloatValue"):
-        import struct
-
-        try:
-            return float(struct.unpack("<f", struct.pack("<f", value))[0])
-        except OverflowError:
-            return float("inf") if value > 0 else float("-inf")
-    return value
+def _held(message: str, field: str, target: str, value: Value, typed: bool) -> Value:
+    """A value as a field holds it."""
+    if target in (_REPEATED, _MAP) and not isinstance(value, list if target == _REPEATED else CelMap):
+        kind = type_name(value)
+        if typed and kind == "optional_type":
+            kind = "optional_type(dyn)"
+        raise EvalError(f"unsupported field type for {message}.{field}: {_PARAMETRIC.get(kind, kind)}")
+    try:
+        if target == _REPEATED:
+            return native.to_native(value, native.JSON_LIST)
+        return native.json_map(value) if target == _MAP else native.to_native(value, target)
+    except EvalError as error:
+        raise EvalError(f"field type conversion error for {message}.{field} value type: {error.text}") from None
 
 
-def _duration(name: str, fields: dict[str, Value]) -> Value:
-    return Duration(fields.get("seconds", 0) * SECOND + fields.get("nanos", 0))
+def _duration(held: dict[str, Any]) -> Value:
+    return Duration(min(max(held.get("seconds", 0) * SECOND + held.get("nanos", 0), MIN_INT), MAX_INT))
 
 
-def _timestamp(name: str, fields: dict[str, Value]) -> Value:
-    return Timestamp(fields.get("seconds", 0) * SECOND + fields.get("nanos", 0))
+def _timestamp(held: dict[str, Any]) -> Value:
+    carried, rest = divmod(held.get("nanos", 0), SECOND)
+    since_year_1 = (held.get("seconds", 0) + carried + _YEAR_ONE + 2**63) % 2**64 - 2**63
+    return Timestamp((since_year_1 - _YEAR_ONE) * SECOND + rest)
 
 
-def _value(name: str, fields: dict[str, Value]) -> Value:
-    for field in ("number_value", "string_value", "bool_value", "struct_value", "list_value"):
-        if field in fields:
-            return to_json(fields[field])
-    return None
+def _value(held: dict[str, Any]) -> Value:
+    """The kinds of a JSON value exclude each other: the last one written counts."""
+    if not held:
+        return None
+    field, value = list(held.items())[-1]
+    return None if field == "null_value" else value
 
 
-def _struct(name: str, fields: dict[str, Value]) -> Value:
-    return to_json(fields.get("fields", CelMap({})))
-
-
-def _list(name: str, fields: dict[str, Value]) -> Value:
-    return to_json(fields.get("values", []))
-
-
-def to_json(value: Value) -> Value:
-    """A value as google.protobuf.Value holds it: numbers are doubles, keys strings."""
-    kind = value.__class__
-    if value is None or kind in (bool, float, str):
-        return value
-    if kind is int:
-        return float(value) if abs(value) <= 2**53 - 1 else str(value)
-    if kind is Uint:
-        return float(value.value) if value.value <= 2**53 - 1 else str(value.value)
-    if isinstance(value, list | CelMap):
-        guard.spend(len(value) + 4)
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
-    if isinstance(value, CelMap):
-        return StringMap({str(key): (str(key), to_json(item)) for key, item in value.items()})
-    raise EvalError(f"type conversion error from '{type_name(value)}' to 'google.protobuf.Value'")
-
-
-def _any(name: str, fields: dict[str, Value]) -> Value:
+def _any(held: dict[str, Any]) -> Value:
     """A google.protobuf.Any cannot be written in an expression: what it holds is not known."""
     shown = []
-    if fields.get("type_url"):
-        shown.append(f"type_url:{go_quote(fields['type_url'])}")
-    if fields.get("value"):
-        shown.append(f'value:"{_escaped(fields["value"])}"')
+    if held.get("type_url"):
+        shown.append(f"type_url:{go_quote(held['type_url'])}")
+    if held.get("value"):
+        shown.append(f'value:"{_escaped(held["value"])}"')
     raise EvalError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(shown)}")
 
 
@@ -141,11 +136,11 @@ def _escaped(data: bytes) -> str:
     return "".join(special.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}") for byte in data)
 
 
-_MAKERS: dict[str, Callable[[str, dict[str, Value]], Value]] = {
+_MAKERS: dict[str, Callable[[dict[str, Any]], Value]] = {
     "google.protobuf.Any": _any,
     "google.protobuf.Duration": _duration,
     "google.protobuf.Timestamp": _timestamp,
     "google.protobuf.Value": _value,
-    "google.protobuf.Struct": _struct,
-    "google.protobuf.ListValue": _list,
+    "google.protobuf.Struct": lambda held: held.get("fields", StringMap({})),
+    "google.protobuf.ListValue": lambda held: held.get("values", []),
 }

@@ -59,6 +59,17 @@ def _instant(nanos: int, offset: int) -> Timestamp:
     raise EvalError(TIMESTAMP_OVERFLOW)
 
 
+def _later(stamp: Timestamp, nanos: int) -> Timestamp:
+    whole = stamp.unix_seconds * SECOND + stamp.nanos % SECOND + nanos
+    _int(whole // SECOND)
+    return _instant(whole, stamp.offset)
+
+
+def _between(later: Timestamp, earlier: Timestamp) -> Duration:
+    seconds = _int(later.unix_seconds - earlier.unix_seconds)
+    return Duration(_int(_int(seconds * SECOND) + later.nanos % SECOND - earlier.nanos % SECOND))
+
+
 # --- arithmetic -----------------------------------------------------------------------------------------------------
 
 
@@ -88,9 +99,9 @@ def add(left: Value, right: Value) -> Value:
         guard.check_items(len(left) + len(right))
         return [*left, *right]
     if kind is Timestamp and other is Duration:
-        return _instant(left.nanos + right.nanos, left.offset)
+        return _later(left, right.nanos)
     if kind is Duration and other is Timestamp:
-        return _instant(left.nanos + right.nanos, right.offset)
+        return _later(right, left.nanos)
     raise EvalError(NO_OVERLOAD)
 
 
@@ -106,9 +117,9 @@ def subtract(left: Value, right: Value) -> Value:
         if kind is Duration:
             return Duration(_int(left.nanos - right.nanos))
         if kind is Timestamp:
-            return Duration(_int(left.nanos - right.nanos))
+            return _between(left, right)
     if kind is Timestamp and other is Duration:
-        return _instant(left.nanos + _int(-right.nanos), left.offset)
+        return _later(left, _int(-right.nanos))
     raise EvalError(NO_OVERLOAD)
 
 
@@ -351,7 +362,7 @@ def duration_to_int(value: Duration) -> int:
 
 
 def timestamp_to_int(value: Timestamp) -> int:
-    return value.nanos // SECOND
+    return value.unix_seconds
 
 
 def int_to_duration(value: int) -> Duration:
