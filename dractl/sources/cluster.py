@@ -87,9 +87,16 @@ class RawState:
 
 
 @dataclass(slots=True)
-class _Answer:
+class Listed:
+    """What could be listed of one kind. ``unseen`` says what could not, and ``forbidden`` that rights lack; ``path`` is
+    the list that was read and ``version`` the resourceVersion that it shows (empty where no list was read).
+    """
+
     items: list[dict[str, Any]]
     unseen: str | None = None
+    forbidden: bool = False
+    path: str = ""
+    version: str = ""
 
 
 def clock() -> datetime:
@@ -117,6 +124,43 @@ def read_cluster(
         DractlError: when the server cannot be reached, or serves no DRA at all, or nothing may be read.
     """
     wanted = [item for item in RESOURCES if (not item.optional if kinds is None else item.kind in kinds)]
+    version, served = greet(connection)
+    state = RawState(version=version, taken=moment(), description=connection.host)
+    fallback = namespace or connection.namespace
+    with ThreadPoolExecutor(_THREADS) as threads:
+        only = {"Event": events_of} if events_of else {}
+        answers = list(
+            threads.map(
+                lambda item: list_kind(connection, item, served, fallback, progress, only.get(item.kind)), wanted
+            )
+        )
+    for item, answer in zip(wanted, answers, strict=True):
+        state.items.extend(answer.items)
+        if answer.unseen:
+            state.unseen[item.kind] = answer.unseen
+    if wanted and not state.items and len(state.unseen) == len(wanted):
+        raise nothing_readable(next(iter(state.unseen.values())))
+    return state
+
+
+def moment() -> str:
+    """The time of a reading as it is written down."""
+    return clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def nothing_readable(reason: str) -> DractlError:
+    """Not one of the wanted kinds could be listed."""
+    return DractlError(
+        f"nothing may be read in this cluster: {reason}", "See: kubectl auth can-i --list", Exit.NO_CLUSTER
+    )
+
+
+def greet(connection: Connection) -> tuple[str | None, dict[str, str] | None]:
+    """``server_version`` and ``served_versions``.
+
+    Raises:
+        DractlError: when the server cannot be reached, does not accept the credentials, or serves no DRA at all.
+    """
     version = server_version(connection)
     served = served_versions(connection)
     if served is not None and not served:
@@ -125,24 +169,7 @@ def read_cluster(
             "DRA needs Kubernetes 1.34, or 1.32 and 1.33 with its feature gate and --runtime-config.",
             Exit.NO_CLUSTER,
         )
-    state = RawState(version=version, taken=clock().strftime("%Y-%m-%dT%H:%M:%SZ"), description=connection.host)
-    fallback = namespace or connection.namespace
-    with ThreadPoolExecutor(_THREADS) as threads:
-        only = {"Event": events_of} if events_of else {}
-        answers = list(
-            threads.map(lambda item: _read(connection, item, served, fallback, progress, only.get(item.kind)), wanted)
-        )
-    for item, answer in zip(wanted, answers, strict=True):
-        state.items.extend(answer.items)
-        if answer.unseen:
-            state.unseen[item.kind] = answer.unseen
-    if wanted and not state.items and len(state.unseen) == len(wanted):
-        raise DractlError(
-            f"nothing may be read in this cluster: {next(iter(state.unseen.values()))}",
-            "See: kubectl auth can-i --list",
-            Exit.NO_CLUSTER,
-        )
-    return state
+    return version, served
 
 
 def served_versions(connection: Connection) -> dict[str, str] | None:
@@ -189,38 +216,43 @@ def server_version(connection: Connection) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def _read(
+def list_kind(
     connection: Connection,
     item: Resource,
     served: dict[str, str] | None,
     namespace: str,
-    progress: Progress | None,
-    only: str | None,
-) -> _Answer:
+    progress: Progress | None = None,
+    only: str | None = None,
+) -> Listed:
+    """List one kind: in all namespaces, or where that is forbidden in ``namespace``; or in namespace ``only``.
+
+    Nothing is raised: what cannot be listed is told in ``unseen``.
+    """
     version = item.version or ("v1" if served is None else served.get(item.plural, ""))
     if not version:
         # not served is not unseen: there can be no such object
-        return _Answer([])
+        return Listed([])
     base = f"/apis/{item.group}/{version}" if item.group else f"/api/{version}"
     api_version = f"{item.group}/{version}" if item.group else version
     inside = f"namespaces/{only}/" if only and item.namespaced else ""
     try:
-        return _Answer(_collect(connection, f"{base}/{inside}{item.plural}", item, api_version, progress))
+        return _collect(connection, f"{base}/{inside}{item.plural}", item, api_version, progress)
     except DractlError as error:
         # one list that is too slow, or cut by a proxy, does not take the others with it
-        return _Answer([], f"listing {item.plural} failed: {error.message}")
+        return Listed([], f"listing {item.plural} failed: {error.message}")
     except ApiError as error:
         if error.status == 404:
-            return _Answer([])
+            return Listed([])
         if error.status != 403 or not item.namespaced or inside:
-            return _Answer([], _why(item, error))
+            return Listed([], _why(item, error), error.status == 403)
     try:
-        items = _collect(connection, f"{base}/namespaces/{namespace}/{item.plural}", item, api_version, progress)
+        found = _collect(connection, f"{base}/namespaces/{namespace}/{item.plural}", item, api_version, progress)
     except ApiError as error:
-        return _Answer([], _why(item, error))
+        return Listed([], _why(item, error), error.status == 403)
     except DractlError as error:
-        return _Answer([], f"listing {item.plural} failed: {error.message}")
-    return _Answer(items, f"not allowed in all namespaces, only those of namespace {namespace} were read")
+        return Listed([], f"listing {item.plural} failed: {error.message}")
+    found.unseen = f"not allowed in all namespaces, only those of namespace {namespace} were read"
+    return found
 
 
 def _why(item: Resource, error: ApiError) -> str:
@@ -231,18 +263,18 @@ def _why(item: Resource, error: ApiError) -> str:
 
 def _collect(
     connection: Connection, path: str, item: Resource, api_version: str, progress: Progress | None
-) -> list[dict[str, Any]]:
+) -> Listed:
     """All pages of one list. An expired continue token starts the list anew, the last time without pages."""
     for attempt in range(_RESTARTS + 1):
         try:
-            found: list[dict[str, Any]] = []
-            for page in _pages(connection, path, 0 if attempt == _RESTARTS else PAGE):
+            found = Listed([], path=path)
+            for page, found.version in _pages(connection, path, 0 if attempt == _RESTARTS else PAGE):
                 for body in page:
                     body.setdefault("apiVersion", api_version)
                     body.setdefault("kind", item.kind)
-                    found.append(body)
+                    found.items.append(body)
                 if progress is not None:
-                    progress(item.kind, len(found))
+                    progress(item.kind, len(found.items))
             return found
         except ApiError as error:
             if error.status != 410 or attempt == _RESTARTS:
@@ -250,15 +282,17 @@ def _collect(
     raise AssertionError("unreachable")
 
 
-def _pages(connection: Connection, path: str, limit: int) -> Iterator[list[dict[str, Any]]]:
+def _pages(connection: Connection, path: str, limit: int) -> Iterator[tuple[list[dict[str, Any]], str]]:
+    """Objects of each page, and the resourceVersion that the whole list shows."""
     params: dict[str, str | int] = {"limit": limit} if limit else {}
     while True:
         answer = connection.get(path, params)
         items = answer.get("items") if isinstance(answer, dict) else None
         if items is not None and not isinstance(items, list):
             raise DractlError(f"{path}: the server sent no list", "Is a proxy changing the answers?", Exit.NO_CLUSTER)
-        yield [body for body in items or [] if isinstance(body, dict)]
-        token = (answer.get("metadata") or {}).get("continue") if isinstance(answer, dict) else None
+        meta = (answer.get("metadata") or {}) if isinstance(answer, dict) else {}
+        yield [body for body in items or [] if isinstance(body, dict)], str(meta.get("resourceVersion") or "")
+        token = meta.get("continue")
         if not token:
             return
         params["continue"] = str(token)

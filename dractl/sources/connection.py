@@ -6,11 +6,12 @@ kubeconfig, an exec plugin's output) ever becomes part of a message.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,18 +82,26 @@ class Connection:
         """DELETE ``path``: writes to the cluster."""
         return self._parse(path, self._once("DELETE", path, None, None))
 
-    def lines(self, path: str, params: Mapping[str, str | int], timeout: float) -> Iterator[bytes]:
+    def lines(
+        self,
+        path: str,
+        params: Mapping[str, str | int],
+        timeout: float,
+        opened: Callable[[Callable[[], None]], None] | None = None,
+    ) -> Iterator[bytes]:
         """The lines of an answer as they come (watches). Ends when the server ends it or ``timeout`` (seconds) passes
-        without a line.
+        without a byte. ``opened`` is given a function that ends the waiting from another thread.
 
         Raises:
             ApiError: the server's refusal.
-            DractlError: the connection broke off.
+            DractlError: the server does not answer at all, or the connection broke off.
         """
         response = self._send("GET", path, params, None, timeout)
         try:
             if response.status >= 400:
                 raise _refusal(response)
+            if opened is not None:
+                opened(lambda: _hang_up(response))
             rest = b""
             for chunk in response.stream(1 << 16, decode_content=True):
                 *whole, rest = (rest + chunk).split(b"\n")
@@ -102,7 +111,9 @@ class Connection:
         except (ApiError, GeneratorExit):
             raise
         except Exception as error:
-            raise self._unreachable(error) from None
+            broken = self._unreachable(error)
+            if not (isinstance(broken, _Unreachable) and broken.slow):
+                raise broken from None
         finally:
             response.close()
 
@@ -315,6 +326,12 @@ def _refusal(response: Any) -> ApiError:
     return ApiError(status, reason, str(body.get("message") or ""), retry_after)
 
 
+def _hang_up(response: Any) -> None:
+    """Wake a thread that reads ``response``; whether it can be woken is the HTTP library's business."""
+    with contextlib.suppress(Exception):
+        response.shutdown()
+
+
 def _certificate(text: str) -> tuple[str, str, bool]:
     if "mismatch" in text or "not valid for" in text:
         return "its certificate is for another name", "Check server and tls-server-name in the kubeconfig.", False
@@ -331,7 +348,7 @@ def _describe(error: Exception) -> tuple[str, str, bool]:
         if not isinstance(inner, BaseException):
             inner = next((arg for arg in cause.args if isinstance(arg, BaseException)), None)
         if inner is None:
-            inner = cause.__cause__ or cause.__context__
+            inner = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
         if not isinstance(inner, BaseException) or inner is cause:
             break
         cause = inner

@@ -254,16 +254,27 @@ def _note_metadata(reading: _Reading, body: dict[str, Any]) -> None:
         reading.unseen[kind.strip()] = reason.strip()
 
 
-def _add(reading: _Reading, body: dict[str, Any], origin: Origin) -> None:
+def decoded(body: dict[str, Any], origin: Origin, notes: list[str]) -> KubeObject | None:
+    """The object of ``body``; None, with a word in ``notes``, for one that is malformed and dispensable.
+
+    Raises:
+        DractlError: names the object and field that cannot be understood.
+    """
     try:
-        item = decode(body, origin)
+        return decode(body, origin)
     except DecodeError as error:
         if body.get("kind") in _DISPENSABLE:
-            reading.notes.append(f"passed over: {error}")
-            return
+            notes.append(f"passed over: {error}")
+            return None
         raise DractlError(
             str(error), "Correct this field, or take the object out if the question does not concern it."
         ) from None
+
+
+def _add(reading: _Reading, body: dict[str, Any], origin: Origin) -> None:
+    item = decoded(body, origin, reading.notes)
+    if item is None:
+        return
     reading.raw[id(item)] = body
     key = (_group_kind(item), item.meta.namespace, item.meta.name)
     known = reading.objects.get(key)

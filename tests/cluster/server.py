@@ -1,13 +1,15 @@
-"""A small API server on loopback: discovery, lists with real pages and continue tokens, and faults on demand.
+"""A small API server on loopback: discovery, lists with real pages and continue tokens, watches, and faults on demand.
 
 It serves the objects of a recorded state. What it does with a request can be changed by ``faults``: a function of the
-path and the parameters that returns None, or a ``Fault``.
+path and the parameters that returns None, or a ``Fault``. ``put`` and ``take_away`` change the state and tell watches;
+``forget`` makes older resourceVersions answer 410, ``cut_watches`` breaks their connections off.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import socket
 import ssl
 import threading
 import time
@@ -42,7 +44,7 @@ REASONS = {401: "Unauthorized", 403: "Forbidden", 410: "Expired", 429: "TooManyR
 @dataclass(slots=True)
 class Fault:
     """Instead of the right answer: a status with a message, ``cut`` after so many bytes, ``raw`` bytes, or, after
-    ``delay`` seconds, the right one.
+    ``delay`` seconds, the right one. A watch that is cut is cut within its first event.
     """
 
     status: int = 0
@@ -72,6 +74,13 @@ class ApiServer:
         self.singles: dict[str, dict[str, Any]] = {}
         self._lists: dict[str, list[dict[str, Any]]] = {}
         self._served: dict[str, dict[str, tuple[str, bool]]] = {}
+        self.now = 100
+        self.bookmark_every = 60.0
+        self.open_watches = 0
+        self._events: list[tuple[int, str, str, dict[str, Any]]] = []
+        self._forgotten = 0
+        self._cuts = 0
+        self._moved = threading.Condition()
         self._index()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -95,6 +104,7 @@ class ApiServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.cut_watches()
         self._server.shutdown()
         self._server.server_close()
 
@@ -127,6 +137,93 @@ class ApiServer:
             if namespaced:
                 namespace = body["metadata"]["namespace"]
                 self._lists.setdefault(f"{base}/namespaces/{namespace}/{plural}", []).append(item)
+
+    def put(self, body: dict[str, Any]) -> None:
+        """Add an object, or replace the one of its name, and tell watches."""
+        path, item = self._placed(body)
+        with self._moved:
+            self.now += 1
+            item["metadata"] = {**item["metadata"], "resourceVersion": str(self.now)}
+            kind = "MODIFIED" if self._drop(path, item) else "ADDED"
+            for listed in self._paths(path, item):
+                self._lists.setdefault(listed, []).append(item)
+            self._events.append((self.now, path, kind, item))
+            self._moved.notify_all()
+
+    def take_away(self, body: dict[str, Any]) -> None:
+        """Delete an object, and tell watches."""
+        path, item = self._placed(body)
+        with self._moved:
+            self.now += 1
+            item["metadata"] = {**item["metadata"], "resourceVersion": str(self.now)}
+            self._drop(path, item)
+            self._events.append((self.now, path, "DELETED", item))
+            self._moved.notify_all()
+
+    def forget(self) -> None:
+        """Compact: watches from before now get 410."""
+        with self._moved:
+            self._forgotten = self.now
+            self._events.clear()
+
+    def cut_watches(self) -> None:
+        """Break off the connections of all watches."""
+        with self._moved:
+            self._cuts += 1
+            self._moved.notify_all()
+
+    def _placed(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        group, plural, _ = PLURALS[body["kind"]]
+        version = body["apiVersion"].rpartition("/")[2]
+        item = {key: value for key, value in body.items() if key not in ("kind", "apiVersion")}
+        return f"/apis/{group}/{version}/{plural}" if group else f"/api/{version}/{plural}", item
+
+    @staticmethod
+    def _paths(path: str, item: dict[str, Any]) -> list[str]:
+        base, _, plural = path.rpartition("/")
+        namespace = item["metadata"].get("namespace")
+        return [path, f"{base}/namespaces/{namespace}/{plural}"] if namespace else [path]
+
+    def _drop(self, path: str, item: dict[str, Any]) -> bool:
+        def same(other: dict[str, Any]) -> bool:
+            return all(other["metadata"].get(key) == item["metadata"].get(key) for key in ("namespace", "name"))
+
+        found = False
+        for listed in self._paths(path, item):
+            kept = [other for other in self._lists.get(listed, []) if not same(other)]
+            found = found or len(kept) < len(self._lists.get(listed, []))
+            self._lists[listed] = kept
+        return found
+
+    def watch(self, path: str, params: dict[str, str], write: Callable[[dict[str, Any]], None]) -> None:
+        """Write the events of one watch until it is cut or its time is over."""
+        seen = int(params.get("resourceVersion") or self.now)
+        bookmarks = params.get("allowWatchBookmarks") == "true"
+        end = time.monotonic() + float(params.get("timeoutSeconds") or 600)
+        with self._moved:
+            cuts = self._cuts
+            if seen < self._forgotten:
+                write({"type": "ERROR", "object": status(410, "Expired", "too old resource version")})
+                return
+            self.open_watches += 1
+        try:
+            while time.monotonic() < end:
+                with self._moved:
+                    fresh = [event for event in self._events if event[0] > seen]
+                    quiet = not fresh and not self._moved.wait(min(self.bookmark_every, end - time.monotonic()))
+                    if self._cuts != cuts:
+                        return
+                    reached = self.now
+                for at, where, kind, item in fresh:
+                    seen = at
+                    if path in self._paths(where, item):
+                        write({"type": kind, "object": item})
+                if quiet and bookmarks:
+                    seen = reached
+                    write({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(reached)}}})
+        finally:
+            with self._moved:
+                self.open_watches -= 1
 
     def lists(self, plural: str) -> list[dict[str, Any]]:
         """The listed objects of one resource, to be changed in place."""
@@ -175,7 +272,7 @@ class ApiServer:
         limit = int(params.get("limit") or 0)
         start = int(params.get("continue") or 0)
         end = start + limit if limit else len(items)
-        meta = {"resourceVersion": "100"}
+        meta = {"resourceVersion": str(self.now)}
         if end < len(items):
             meta["continue"] = str(end)
         return {"metadata": meta, "items": items[start:end]}
@@ -209,6 +306,9 @@ class ApiServer:
                     answer = status(fault.status, REASONS.get(fault.status, ""), fault.message)
                     self._send(fault.status, answer, fault.headers)
                     return
+                if params.get("watch") == "true":
+                    self._watch(split.path, params, fault)
+                    return
                 if method == "DELETE":
                     code, body = server.remove(split.path)
                 elif sent is not None:
@@ -216,6 +316,25 @@ class ApiServer:
                 else:
                     code, body = server.answer(split.path, params)
                 self._send(code, body, {}, fault)
+
+            def _watch(self, path: str, params: dict[str, str], fault: Fault | None) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.close_connection = True
+
+                def write(event: dict[str, Any]) -> None:
+                    data = json.dumps(event).encode() + b"\n"
+                    if fault is not None and fault.cut is not None:
+                        data = data[: fault.cut]
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                    self.wfile.flush()
+                    if fault is not None and fault.cut is not None:
+                        self.connection.shutdown(socket.SHUT_RDWR)
+                        raise ConnectionAbortedError
+
+                server.watch(path, params, write)
 
             def _send(self, code: int, body: Any, headers: dict[str, str], fault: Fault | None = None) -> None:
                 data = json.dumps(body).encode()
