@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from dractl.allocator.constraint import static_attribute
+from dractl.allocator.attributes import Attributes, published_attribute
+from dractl.allocator.constraint import applies_to
 from dractl.allocator.pools import Pool, PoolGatherer, node_matches
 from dractl.allocator.profile import Profile
 from dractl.allocator.request import ClaimPlan, RequestSpec
@@ -25,7 +26,12 @@ class NodeKeys:
     """Keys of nodes for one list of claims."""
 
     def __init__(
-        self, profile: Profile, gatherer: PoolGatherer, state: AllocatedState, plans: Sequence[ClaimPlan]
+        self,
+        profile: Profile,
+        gatherer: PoolGatherer,
+        state: AllocatedState,
+        plans: Sequence[ClaimPlan],
+        attributes: Attributes,
     ) -> None:
         self._profile = profile
         self._gatherer = gatherer
@@ -39,6 +45,16 @@ class NodeKeys:
                 if (name := constraint.match_attribute or constraint.distinct_attribute)
             }
         )
+        self._lookup = attributes
+        self._derived = [
+            (spec, name)
+            for plan in plans
+            for constraint in plan.constraints
+            for spec in _specs([plan])
+            if (name := constraint.match_attribute or constraint.distinct_attribute)
+            and applies_to(constraint, spec)
+            and attributes.expression(spec, name) is not None
+        ]
         sharing = profile.features.consumable_capacity
         self._capacities = sharing and any(spec.request.capacity for spec in specs)
         self._sharing = sharing
@@ -106,8 +122,10 @@ class NodeKeys:
             found = chain.by_device.get(id(device))
             key.append(id(chain.verdict(driver, device) if found is None else found))
         for name in self._attributes:
-            attribute = static_attribute(driver, device, name)
+            attribute = published_attribute(driver, device, name)
             key.append(None if attribute is None else (attribute.kind, attribute.value))
+        for spec, name in self._derived:
+            key.append(self._lookup.key(spec, driver, device, name))
         return tuple(key)
 
     def _rare_key(self, device: Device) -> Hashable:

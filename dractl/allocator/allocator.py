@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.alike import NodeKeys
+from dractl.allocator.attributes import Attributes
 from dractl.allocator.capacity import CapacityRules
 from dractl.allocator.counters import Cache
 from dractl.allocator.pools import INVALID, GatherError, Pool, PoolGatherer
@@ -93,6 +94,7 @@ class Allocator:
         self.state = AllocatedState.of(self._allocated, profile.features.consumable_capacity)
         self.gatherer = PoolGatherer(profile, self.slices)
         self.selection = Selection(profile)
+        self.attributes = Attributes(profile)
         self.rules = CapacityRules(profile)
 
     def allocate(self, claims: Sequence[ResourceClaim], node: Node, limits: Limits = NO_LIMITS) -> NodeResult:
@@ -130,7 +132,7 @@ class _Run:
         self._plans = plans
         self._limits = limits
         self._cache: Cache = {}
-        self._keys = NodeKeys(allocator.profile, allocator.gatherer, allocator.state, plans)
+        self._keys = NodeKeys(allocator.profile, allocator.gatherer, allocator.state, plans, allocator.attributes)
         self._results = NodeResults()
         self._nodes: dict[str, Node] = {}
         self._known: dict[Hashable, tuple[NodeResult, Solution | None]] = {}
@@ -174,7 +176,15 @@ class _Run:
             view = allocator.view(self._nodes[result.node])
         except GatherError:
             return None
-        tracer = Tracer(allocator.profile, view, allocator.gatherer, allocator.state, allocator.selection, self._plans)
+        tracer = Tracer(
+            allocator.profile,
+            view,
+            allocator.gatherer,
+            allocator.state,
+            allocator.selection,
+            allocator.attributes,
+            self._plans,
+        )
         return tracer.trace(result.verdict == FITS)
 
     def _same(self, known: tuple[NodeResult, Solution | None], node: Node, pools: Sequence[Pool]) -> NodeResult:
@@ -197,6 +207,7 @@ class _Run:
             self._plans,
             allocator.state,
             allocator.selection,
+            allocator.attributes,
             allocator.rules,
             self._cache if COUNTERS_CACHED in allocator.profile.quirks else {},
             self._limits,

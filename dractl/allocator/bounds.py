@@ -1,15 +1,16 @@
 """Quick proofs that no allocation exists, for searches that take long.
 
 Each proof relaxes the problem (it leaves rules out), so what it calls impossible is impossible in whatever order
-devices are tried, and with the quirks, which only ever take devices away. It is not asked where the search might end
-with an error: kube-scheduler would report that instead.
+devices are tried, and with the quirks, which only ever take devices away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from dractl.allocator.constraint import Lookup, applies_to, value_set
+from dractl.allocator.attributes import Lookup
+from dractl.allocator.constraint import applies_to, value_set
 from dractl.allocator.request import ClaimPlan, RequestSpec
 from dractl.allocator.view import Candidate
 from dractl.kube.objects import DeviceConstraint
@@ -18,39 +19,50 @@ _MOST_PAIRS = 200_000
 """Largest number of (device wanted, device) pairs for which competition is looked at."""
 
 
+@dataclass(slots=True, eq=False)
+class Distinct:
+    """How distinctAttribute is kept: among all devices, among requests only (one device each), or not at all."""
+
+    within: bool = True
+    between: bool = True
+
+
 class Bounds:
     """Proofs about one search.
 
     Args:
         plans: the claims.
+        specs: for every claim and request the alternatives that are still open; one where the choice is made.
         options: the devices that a request could have, or all that it must have.
         lookup: gives the attributes that constraints see.
-        distinct_forgets: whether distinctAttribute is not enforced within a request.
+        distinct: how distinctAttribute is kept.
     """
 
     def __init__(
         self,
         plans: Sequence[ClaimPlan],
+        specs: Sequence[Sequence[Sequence[RequestSpec]]],
         options: Mapping[int, list[Candidate]],
         counts: Callable[[RequestSpec], int],
         lookup: Lookup,
-        distinct_forgets: bool,
+        distinct: Distinct,
     ) -> None:
         self._plans = plans
+        self._specs = specs
         self._options = options
         self._counts = counts
         self._lookup = lookup
-        self._forgets = distinct_forgets
+        self._distinct = distinct
 
     def impossible(self) -> bool:
         """Whether there is surely no allocation."""
         return self._too_few() or any(map(self._constraint_fails, self._constraints())) or self._competition()
 
-    def _fixed(self, plan: ClaimPlan) -> Iterable[RequestSpec]:
-        """The requests of a claim that have no alternatives: they must all be served."""
-        for request in plan.requests:
-            if len(request.specs) == 1 and request.specs[0] is not None:
-                yield request.specs[0]
+    def _fixed(self, claim: int) -> Iterable[RequestSpec]:
+        """The requests of a claim, and the alternatives chosen, that must all be served."""
+        for specs in self._specs[claim]:
+            if len(specs) == 1:
+                yield specs[0]
 
     def _short(self, spec: RequestSpec) -> bool:
         options = self._options[id(spec)]
@@ -58,25 +70,21 @@ class Bounds:
 
     def _too_few(self) -> bool:
         """A request, with all its alternatives, has fewer devices than it needs."""
-        return any(
-            all(spec is not None and self._short(spec) for spec in request.specs)
-            for plan in self._plans
-            for request in plan.requests
-        )
+        return any(all(map(self._short, specs)) for claim in self._specs for specs in claim)
 
-    def _constraints(self) -> Iterable[tuple[ClaimPlan, DeviceConstraint]]:
-        for plan in self._plans:
+    def _constraints(self) -> Iterable[tuple[int, DeviceConstraint]]:
+        for claim, plan in enumerate(self._plans):
             for constraint in plan.constraints:
-                yield plan, constraint
+                yield claim, constraint
 
-    def _constraint_fails(self, item: tuple[ClaimPlan, DeviceConstraint]) -> bool:
-        plan, constraint = item
-        specs = [spec for spec in self._fixed(plan) if applies_to(constraint, spec)]
+    def _constraint_fails(self, item: tuple[int, DeviceConstraint]) -> bool:
+        claim, constraint = item
+        specs = [spec for spec in self._fixed(claim) if applies_to(constraint, spec)]
         if sum(map(self._counts, specs)) < 2:
             return False
         if constraint.match_attribute is not None:
             return not self._common_value(specs, constraint.match_attribute)
-        return not self._enough_values(specs, constraint.distinct_attribute or "")
+        return self._distinct.between and not self._enough_values(specs, constraint.distinct_attribute or "")
 
     def _values(self, spec: RequestSpec, candidate: Candidate, name: str) -> Iterable[object]:
         attribute = self._lookup(spec, candidate.pool.driver, candidate.device, name)
@@ -101,21 +109,24 @@ class Bounds:
         slots: list[list[object]] = []
         for spec in specs:
             values = {value for c in self._options[id(spec)] for value in self._values(spec, c, name)}
-            slots += [list(values)] * (1 if self._forgets else self._counts(spec))
+            slots += [list(values)] * (self._counts(spec) if self._distinct.within else 1)
         return matching(slots) == len(slots)
 
     def _competition(self) -> bool:
         """Requests want more devices together than there are for them, though each alone could be served."""
         slots: list[list[object]] = []
-        for plan in self._plans:
-            for spec in self._fixed(plan):
-                if spec.admin:
-                    continue
-                options = self._options[id(spec)]
-                if spec.wants_all:
-                    slots += [[candidate.index] for candidate in options if not candidate.multi]
-                elif not any(candidate.multi for candidate in options):
-                    slots += [[candidate.index for candidate in options]] * self._counts(spec)
+        for specs in (specs for claim in self._specs for specs in claim):
+            if any(spec.admin for spec in specs):
+                continue
+            if len(specs) == 1 and specs[0].wants_all:
+                options = self._options[id(specs[0])]
+                slots += [[candidate.index] for candidate in options if not candidate.multi]
+                continue
+            open_to = [candidate for spec in specs for candidate in self._options[id(spec)]]
+            if not any(candidate.multi for candidate in open_to):
+                # whichever alternative is chosen takes at least the least number of these
+                things: list[object] = list(dict.fromkeys(candidate.index for candidate in open_to))
+                slots += [things] * min(map(self._counts, specs))
         if sum(map(len, slots)) > _MOST_PAIRS:
             return False  # not worth its price
         return matching(slots) < len(slots)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from dractl.allocator import quirks as q
+from dractl.allocator.attributes import Lookup
 from dractl.allocator.profile import Profile
 from dractl.allocator.request import RequestSpec
 from dractl.kube.objects import Device, DeviceAttribute, DeviceConstraint
@@ -24,19 +24,6 @@ _FAMILY = {
 
 ValueSet = tuple[str, frozenset[object]]
 """Family of types and the values; a scalar is a set of one."""
-
-Lookup = Callable[[RequestSpec, str, Device, str], DeviceAttribute | None]
-"""Gives the attribute that a constraint sees: (request, driver, device, name)."""
-
-
-def static_attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
-    """The published attribute of a fully qualified name: as written, or without the domain if that is the driver."""
-    found = device.attributes.get(name)
-    if found is None:
-        domain, slash, rest = name.partition("/")
-        if slash and domain == driver:
-            found = device.attributes.get(rest)
-    return found
 
 
 def value_set(attribute: DeviceAttribute) -> ValueSet | None:
@@ -58,7 +45,11 @@ class Constraint(Protocol):
     """Accepts devices one by one. Each accepted ``add`` is undone by one ``remove``, last in first out."""
 
     def add(self, spec: RequestSpec, driver: str, device: Device) -> bool:
-        """Accept a device, or say that it does not fit the ones accepted before."""
+        """Accept a device, or say that it does not fit the ones accepted before.
+
+        Raises:
+            DerivedFailure: when its attribute cannot be derived.
+        """
 
     def remove(self, spec: RequestSpec, driver: str, device: Device) -> None:
         """Undo an accepted add."""

@@ -12,18 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dractl.allocator import quirks as q
-from dractl.allocator.bounds import Bounds
+from dractl.allocator.attributes import Attributes, DerivedFailure
 from dractl.allocator.capacity import CapacityError, CapacityRules, SchedulerPanic
-from dractl.allocator.constraint import Constraint, make_constraint, static_attribute
+from dractl.allocator.constraint import Constraint, make_constraint
 from dractl.allocator.counters import Cache, CounterBook, GroupBook
 from dractl.allocator.profile import Profile
+from dractl.allocator.proof import Part, Proofs
 from dractl.allocator.request import RESULTS_LIMIT, AllocationError, ClaimPlan, RequestSpec, check_plan, claim_label
 from dractl.allocator.selection import MATCH, Selection
 from dractl.allocator.solution import Limits, Solution, Taken, Undecided
 from dractl.allocator.state import AllocatedState, DeviceId, id_text
 from dractl.allocator.taints import blocking_taint
 from dractl.allocator.view import Candidate, NodeView
-from dractl.kube.objects import Device, DeviceAttribute
+from dractl.kube.objects import Device
 
 
 @dataclass(slots=True)
@@ -64,11 +65,7 @@ class _Devices:
 _Frame = _Claim | _Alternatives | _Devices
 
 _PROOF_AFTER = 2000
-"""Steps after which a proof of impossibility is worth its price."""
-
-
-class _Impossible(Exception):
-    pass
+"""Steps after which looking for proofs of impossibility is worth its price."""
 
 
 _FAIL, _EXCEED, _TRY = range(3)
@@ -80,6 +77,9 @@ class _Prepared:
     """Node-dependent data of the requests: devices of All requests and counts."""
 
     all_devices: dict[int, list[Candidate]] = field(default_factory=dict)
+
+    def everything(self, spec: RequestSpec) -> list[Candidate] | None:
+        return self.all_devices.get(id(spec))
 
     def count(self, spec: RequestSpec) -> int:
         return len(self.all_devices[id(spec)]) if spec.wants_all else spec.count
@@ -95,6 +95,7 @@ class Search:
         plans: Sequence[ClaimPlan],
         state: AllocatedState,
         selection: Selection,
+        attributes: Attributes,
         rules: CapacityRules,
         cache: Cache,
         limits: Limits,
@@ -105,6 +106,7 @@ class Search:
         self._plans = plans
         self._state = state
         self._selection = selection
+        self._attributes = attributes
         self._rules = rules
         self._limits = limits
         self._counters = CounterBook(profile, state, cache)
@@ -112,6 +114,9 @@ class Search:
         self._constraints: list[list[Constraint]] = []
         self.prepared = _Prepared()
         self.steps = 0
+        self._proof_at = _PROOF_AFTER
+        self._proofs: Proofs | None = None
+        self._dead: set[Part] = set()
         names = profile.quirks
         self._leak_counters = q.COUNTERS_LEAK in names
         self._leak_recheck = q.CAPACITY_RECHECK_LEAK in names
@@ -141,21 +146,11 @@ class Search:
 
         Raises:
             AllocationError: for claims that cannot be allocated on this node or at all.
-            Undecided: for requests with derived attributes, whose CEL is not evaluated here.
         """
         overflows = q.HUGE_COUNTS_PANIC in self._profile.quirks
         check_plan(self._plans, self._count, self._profile.is_at_least(37), overflows)
         for plan in self._plans:
-            for request in plan.requests:
-                for spec in request.specs:
-                    if spec is not None and spec.request.derived_attributes and plan.constraints:
-                        raise Undecided(
-                            f"undecided: request {spec.name} has derived attributes, which are not evaluated"
-                        )
-            self._constraints.append([make_constraint(c, self._profile, self._lookup) for c in plan.constraints])
-
-    def _lookup(self, spec: RequestSpec, driver: str, device: Device, name: str) -> DeviceAttribute | None:
-        return static_attribute(driver, device, name)
+            self._constraints.append([make_constraint(c, self._profile, self._attributes.of) for c in plan.constraints])
 
     def _count(self, spec: RequestSpec) -> int:
         if spec.wants_all:
@@ -212,16 +207,12 @@ class Search:
             AllocationError: where kube-scheduler gives up.
             Undecided: at the limit.
         """
-        try:
-            return self._run()
-        except _Impossible:
-            return None
-
-    def _run(self) -> Solution | None:
         stack: list[_Frame] = []
         place: _Place | None = _Place(0, 0, 0, 0, 0, False)
         failed = _FAIL
         while True:
+            if place is not None and self.steps >= self._proof_at and self._prune(stack):
+                failed, place = _FAIL, None
             if place is not None:
                 if place.claim >= len(self._plans):
                     self._step()
@@ -243,6 +234,8 @@ class Search:
         if request >= len(plan.requests):
             stack.append(_Claim())
             return _FAIL, _Place(claim + 1, 0, 0, 0, 0, False)
+        if self._dead and place.number == 0 and self._is_dead(stack, place):
+            return _FAIL, None
         alternatives = plan.requests[request]
         if alternatives.has_alternatives and not place.in_sub:
             stack.append(_Alternatives(claim, request))
@@ -300,49 +293,48 @@ class Search:
         expired = self._limits.expired
         if expired is not None and self.steps % 256 == 0 and expired():
             raise Undecided(f"undecided after {self.steps} steps")
-        if self.steps == _PROOF_AFTER and self._impossible():
-            raise _Impossible
 
-    def _impossible(self) -> bool:
-        """Whether it can be proven that there is no solution, and no error either."""
-        if self._view.aborts or self._profile.quirks & {q.ALL_COUNTERS_PANIC, q.ALL_FALLS_BACK}:
-            return False
-        options: dict[int, list[Candidate]] = {}
-        for plan in self._plans:
-            for request in plan.requests:
-                for spec in request.specs:
-                    assert spec is not None
-                    found = self._options(spec, bool(plan.constraints))
-                    if found is None:
-                        return False
-                    options[id(spec)] = found
-        forgets = q.DISTINCT_FORGETS in self._profile.quirks
-        return Bounds(self._plans, options, self.prepared.count, self._lookup, forgets).impossible()
+    def _prune(self, stack: list[_Frame]) -> bool:
+        """Leave the first part of the search on the way here that is hopeless.
 
-    def _options(self, spec: RequestSpec, constrained: bool) -> list[Candidate] | None:
-        """The devices that a request could have if nothing else was wanted; None where looking may be an error."""
-        everything = self.prepared.all_devices.get(id(spec))
-        if everything is not None and constrained:
-            return None  # a constraint that refuses a device of an All request is an error
-        result = []
-        for candidate in self._candidates if everything is None else everything:
-            verdict = self._view.verdict(spec, candidate)
-            if verdict.failed:
-                return None
-            if not verdict.match or (not spec.admin and self._allocated[candidate.index]):
-                continue
-            device = candidate.device
-            if self._tainted(spec, device):
-                continue
-            try:
-                if self._features.consumable_capacity and self._rules.shortage(
-                    spec.request.capacity, device.capacity, self._state.aggregated.get(candidate.id)
-                ):
-                    continue
-            except (CapacityError, SchedulerPanic):
-                return None
-            result.append(candidate)
-        return result
+        Returns:
+            Whether there is one; what is above it is taken from the stack.
+        """
+        if self._proofs is None:
+            counts, everything = self.prepared.count, self.prepared.everything
+            self._proofs = Proofs(
+                self._profile,
+                self._view,
+                self._plans,
+                self._state,
+                self._attributes,
+                self._rules,
+                everything,
+                counts,
+            )
+        chosen: tuple[tuple[int, int, int], ...] = ()
+        for height, frame in enumerate(stack):
+            part = None
+            if isinstance(frame, _Alternatives):
+                part = Part(frame.claim, frame.request, False, chosen)
+                chosen = (*chosen, (frame.claim, frame.request, frame.sub))
+            elif isinstance(frame, _Devices) and frame.place.number == 0:
+                part = Part(frame.place.claim, frame.place.request, frame.place.in_sub, chosen)
+            if part is not None and self._proofs.hopeless(part):
+                self._dead.add(part)
+                while len(stack) > height:
+                    top = stack.pop()
+                    if isinstance(top, _Devices) and top.taken is not None:
+                        self._undo(top.taken)
+                self._proof_at = self.steps + _PROOF_AFTER
+                return True
+        self._proof_at = 2 * self.steps
+        return False
+
+    def _is_dead(self, stack: Sequence[_Frame], place: _Place) -> bool:
+        """Whether the search is about to begin a part that was proven hopeless."""
+        chosen = tuple((f.claim, f.request, f.sub) for f in stack if isinstance(f, _Alternatives))
+        return Part(place.claim, place.request, place.in_sub, chosen) in self._dead
 
     @staticmethod
     def _choices(stack: Sequence[_Claim | _Alternatives | _Devices]) -> dict[tuple[int, int], int]:
@@ -425,7 +417,11 @@ class Search:
             return None
         constraints = self._constraints[spec.claim_index]
         for position, constraint in enumerate(constraints):
-            if not constraint.add(spec, candidate.pool.driver, device):
+            try:
+                added = constraint.add(spec, candidate.pool.driver, device)
+            except DerivedFailure as failure:
+                raise AllocationError(failure.text(id_text(candidate.id))) from None
+            if not added:
                 if must:
                     raise AllocationError(
                         f"claim {claim_label(spec.claim)}, request {spec.request.name}: cannot add device "

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dractl.allocator import quirks as q
+from dractl.allocator.attributes import Attributes, DerivedFailure
 from dractl.allocator.bounds import matching
 from dractl.allocator.capacity import CapacityError, CapacityRules, CapacityShort, SchedulerPanic
-from dractl.allocator.constraint import applies_to, static_attribute, value_set
+from dractl.allocator.constraint import applies_to, value_set
 from dractl.allocator.counters import CounterSets, remaining
 from dractl.allocator.pools import INCOMPLETE, Pool, PoolGatherer
 from dractl.allocator.profile import Profile
@@ -89,6 +90,10 @@ class RequestTrace:
         return stages
 
 
+GroupValue = tuple[str, object]
+"""A value of an attribute with the family of its type: values of different types are never equal."""
+
+
 @dataclass(slots=True, eq=False)
 class ConstraintTrace:
     """A constraint: for each value of its attribute how many otherwise free devices each request has with it."""
@@ -99,7 +104,7 @@ class ConstraintTrace:
     """matchAttribute or distinctAttribute."""
     attribute: str
     requests: list[str]
-    groups: dict[object, dict[str, int]]
+    groups: dict[GroupValue, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,7 @@ class Tracer:
         gatherer: all pools, for devices that the node does not get to see.
         state: what is allocated.
         selection: compiled selectors.
+        attributes: what constraints see of devices.
         plans: the claims.
     """
 
@@ -153,6 +159,7 @@ class Tracer:
         gatherer: PoolGatherer,
         state: AllocatedState,
         selection: Selection,
+        attributes: Attributes,
         plans: Sequence[ClaimPlan],
     ) -> None:
         self._profile = profile
@@ -161,6 +168,7 @@ class Tracer:
         self._gatherer = gatherer
         self._state = state
         self._selection = selection
+        self._attributes = attributes
         self._plans = plans
         self._rules = CapacityRules(profile)
         self._left: dict[int, CounterSets] = {}
@@ -346,13 +354,16 @@ class Tracer:
         kind = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
         label = claim_label(plan.claim)
         trace = ConstraintTrace(label, index, kind, name, [e.trace.request for e in entries], {})
-        values: dict[int, list[object]] = {}
+        values: dict[int, list[GroupValue]] = {}
         for entry in entries:
             kept = []
             for candidate in entry.left:
-                found = self._values(candidate, name)
-                if not found:
+                try:
+                    found = self._values(entry.spec, candidate, name)
                     text = f"has no attribute {name}"
+                except DerivedFailure as failure:
+                    found, text = [], f"attribute {name} cannot be derived: {failure.error}"
+                if not found:
                     refusal = Refusal(candidate.id, "constraint-attribute-missing", text, {"attribute": name})
                     entry.trace.refusals.append(refusal)
                     continue
@@ -366,15 +377,18 @@ class Tracer:
             self._mismatches(plan, trace, entries, values)
         return trace
 
-    def _values(self, candidate: Candidate, name: str) -> list[object]:
-        attribute = static_attribute(candidate.pool.driver, candidate.device, name)
+    def _values(self, spec: RequestSpec, candidate: Candidate, name: str) -> list[GroupValue]:
+        attribute = self._attributes.of(spec, candidate.pool.driver, candidate.device, name)
         found = None if attribute is None else value_set(attribute)
-        if found is None or (isinstance(attribute.value, tuple) and not self._features.list_type_attributes):  # type: ignore[union-attr]
+        if attribute is None or found is None:
             return []
-        return sorted(found[1], key=str)
+        if isinstance(attribute.value, tuple) and not self._features.list_type_attributes:
+            # without the feature a list is like nothing else, not even the same list on another device
+            return [(attribute.kind, (attribute.value, candidate.id))]
+        return sorted(((found[0], value) for value in found[1]), key=str)
 
     def _mismatches(
-        self, plan: ClaimPlan, trace: ConstraintTrace, entries: Sequence[_Seen], values: Mapping[int, list[object]]
+        self, plan: ClaimPlan, trace: ConstraintTrace, entries: Sequence[_Seen], values: Mapping[int, list[GroupValue]]
     ) -> None:
         """Refuse devices whose value some other request cannot match."""
         for entry in entries:
@@ -383,7 +397,7 @@ class Tracer:
                 lacking = [self._lacking(plan, trace, entry, entries, value) for value in values[id(candidate)]]
                 if all(lacking):
                     request = next(name for name in lacking if name)
-                    shown = ", ".join(map(str, values[id(candidate)]))
+                    shown = ", ".join(_shown(value) for _, value in values[id(candidate)])
                     text = f"{trace.attribute} is {shown}, and {request} has too few free devices with that"
                     facts = {"attribute": trace.attribute, "value": values[id(candidate)], "request": request}
                     entry.trace.refusals.append(Refusal(candidate.id, "constraint-mismatch", text, facts))
@@ -393,7 +407,7 @@ class Tracer:
 
     @staticmethod
     def _lacking(
-        plan: ClaimPlan, trace: ConstraintTrace, entry: _Seen, entries: Sequence[_Seen], value: object
+        plan: ClaimPlan, trace: ConstraintTrace, entry: _Seen, entries: Sequence[_Seen], value: GroupValue
     ) -> str | None:
         """The request that cannot be served with a value, if any; alternatives serve for their request."""
         free = trace.groups.get(value, {})
@@ -467,6 +481,11 @@ class Tracer:
 def taint_text(taint: DeviceTaint) -> str:
     """``key=value:Effect``."""
     return f"{taint.key}{'=' + taint.value if taint.value else ''}:{taint.effect}"
+
+
+def _shown(value: object) -> str:
+    """A value of a constraint's attribute; of a list that is not compared, the list."""
+    return f"the list {', '.join(map(str, value[0]))}" if isinstance(value, tuple) else str(value)
 
 
 def _capacity_text(short: CapacityShort, holders: Sequence[str]) -> str:

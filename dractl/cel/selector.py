@@ -209,6 +209,21 @@ class Selector:
         except (Stopped, ResultError) as error:
             return Outcome(False, error.text, run.cost)
 
+    def value(self, driver: str, device: Device) -> Value:
+        """What an expression without compile error gives for a device, whatever its type.
+
+        Raises:
+            EvalError: when it fails, or the device has an attribute without a value that this release knows.
+            Stopped: at the cost limit.
+        """
+        program = self.program
+        assert program is not None and self.error is None
+        fault = unusable(device, self.lists)
+        if fault is not None:
+            raise EvalError(fault)
+        begin()
+        return self._run(program, program.environment(DeviceScope(driver, device), Run()))
+
     def cost(self, driver: str, device: Device, order: Order | None = None) -> int:
         """The run-time cost of an evaluation, as Kubernetes counts it.
 

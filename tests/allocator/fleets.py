@@ -19,7 +19,13 @@ FEATURES_36 = (
     "partitionableDevices",
     "prioritizedList",
 )
-FEATURES_37 = (*FEATURES_36, "compatibilityGroups", "fractionalCapacityRange", "optionalNodeOperations")
+FEATURES_37 = (
+    *FEATURES_36,
+    "compatibilityGroups",
+    "derivedAttributes",
+    "fractionalCapacityRange",
+    "optionalNodeOperations",
+)
 
 Json = dict[str, Any]
 
@@ -50,6 +56,53 @@ ATTRIBUTES = (
     "nic.example.org/index",
     "x.io/list",
     "x.io/none",
+)
+
+
+DERIVED = (
+    "device.driver",
+    "device.driver == 'cpu' ? 'r0' : 'r1'",
+    "device.attributes[device.driver].?index.orValue(0)",
+    "device.attributes[device.driver].?index.orValue(0) % 2 == 0",
+    'device.attributes["x.io"].?root.orValue("r1")',
+    'device.attributes["x.io"].?list.orValue(["p"])',
+    "device.attributes[device.driver].?version.orValue(semver('1.0.0'))",
+    "[device.driver, 'r1']",
+    "['r1', 'r2']",
+    "[semver('1.0.0'), semver('v2.1', true)]",
+    "device.attributes[device.driver].?healthy.hasValue()",
+    "int(device.capacity[device.driver].?memory.orValue(quantity('4')).asApproximateFloat()) / 5",
+)
+DERIVED_BADLY = (
+    # these fail on some or all devices, or do not compile
+    "device.attributes[device.driver].model",
+    "device.attributes[device.driver].index + 1",
+    "[dyn(1), dyn('a')]",
+    "[]",
+    "dyn(1u)",
+    "dyn([1.5])",
+    "dyn({'a': 1})",
+    "dyn(null)",
+    "dyn(optional.of('r1'))",
+    "dyn(optional.none())",
+    "dyn(b'a')",
+    "dyn(duration('1s'))",
+    "dyn(quantity('1'))",
+    "dyn(type(1))",
+    "dyn(device.attributes)",
+    "dyn(device.attributes['x.io'])",
+    "dyn(device.capacity[device.driver])",
+    "dyn(url('https://x.io'))",
+    "dyn(ip('10.0.0.1'))",
+    "dyn(cidr('10.0.0.0/8'))",
+    "dyn(format.dns1123Label())",
+    "dyn(timestamp('2026-01-01T00:00:00Z'))",
+    "dyn(device)",
+    "dyn([[1]])",
+    "dyn([optional.of(1), optional.none()])",
+    "quantity('1')",
+    "1.5",
+    "nothing",
 )
 
 
@@ -91,6 +144,7 @@ class Maker:
                 "groups": 0.2,
                 "errors": 0.25,
                 "admin": 0.3,
+                "derived": 0.3,
                 "many_pools": 0.6,
             }.items()
         }
@@ -401,9 +455,18 @@ class Maker:
             result["adminAccess"] = self.chance(0.8)
         if self.mood["taints"] and self.chance(0.5):
             result["tolerations"] = [self.toleration() for _ in range(self.pick(1, 1, 2))]
+        if self.newer and self.mood["derived"] and self.chance(0.5):
+            result["derivedAttributes"] = [self.derived() for _ in range(self.pick(1, 1, 2))]
         if self.mood["sharing"] and self.chance(0.5):
             result["capacity"] = {"requests": self.capacity_requests()}
         return result
+
+    def derived(self) -> Json:
+        expressions = DERIVED_BADLY if self.mood["errors"] and self.chance(0.3) else DERIVED
+        return {
+            "name": self.pick("x.io/root", "x.io/list", "gpu.example.com/index"),
+            "expression": self.pick(*expressions),
+        }
 
     def capacity_requests(self) -> Json:
         names = self.some("memory", "gpu.example.com/bandwidth")

@@ -62,6 +62,19 @@ def test_a_long_search_ends_early_where_nothing_can_fit() -> None:
     assert result.steps == 2000
 
 
+def test_alternatives_that_cannot_do_are_left_behind() -> None:
+    """A later alternative may end in an error, so that only the earlier ones can be proven hopeless."""
+    slices = pool(devices(*(device(f"x{i}") for i in range(12))))
+    choice = either("r", ask("a"), ask("b", allocationMode="All"))
+    claims = [
+        claim(choice, ask("s", count=6), constraints=[{"matchAttribute": "x.io/none", "requests": ["r/b"]}]),
+        {**claim(ask("t", count=6)), "metadata": {"name": "d", "namespace": "ns"}},
+    ]
+    result = answer(slices, claims, Limits())
+    assert (result.error or "").endswith("cannot add device d/p/x0 because a claim constraint would not be satisfied")
+    assert result.steps < 10_000
+
+
 def test_long_claims_need_no_deep_stack() -> None:
     slices = pool(*(devices(*(device(f"x{s}-{i}") for i in range(100))) for s in range(20)))
     claims = [{**claim(ask("r", count=32)), "metadata": {"name": f"c{i}", "namespace": "ns"}} for i in range(60)]
@@ -71,12 +84,11 @@ def test_long_claims_need_no_deep_stack() -> None:
     assert len(set(given)) == 60 * 32
 
 
-def test_derived_attributes_are_not_guessed() -> None:
+def test_derived_attributes_count_with_their_feature() -> None:
     derived = [{"name": "x.io/root", "expression": "'a'"}]
     claims = [claim(ask("r", derivedAttributes=derived), constraints=[{"matchAttribute": "x.io/root"}])]
     on = {"DRADerivedAttributes": True}
-    result = answer(MANY, claims, Limits(), gates=on)
-    assert result.verdict == "undecided" and "derived attributes" in (result.error or "")
+    assert answer(MANY, claims, Limits(), gates=on).verdict == "fits"
     result = answer(MANY, claims, Limits())
     assert (result.error or "").endswith("cannot handle request with derived attributes, the feature is disabled")
 

@@ -52,6 +52,13 @@ def test_there_are_recordings_of_every_release_known() -> None:
     assert [path.name[:4] for path in RECORDED] == ["1.34", "1.35", "1.36", "1.37"]
 
 
+def test_what_expressions_of_derived_attributes_give() -> None:
+    """Values and errors of every type, as attributes that constraints compare."""
+    cases = lines(HERE / "derived-1.37.jsonl.gz")
+    assert len(cases) == 320
+    assert not {case["id"]: text for case in cases if (text := mismatch(case, "1.37"))}
+
+
 def test_the_recorded_families_of_1_36() -> None:
     (figure,) = kind_allocator.run(CONFORMANCE / "allocator.jsonl.gz", 3, None, "1.36")
     assert (figure.matched, figure.total) == (1600, 1600)
