@@ -34,7 +34,11 @@ class AllocatedState:
     @classmethod
     def of(cls, claims: Iterable[ResourceClaim], consumable_capacity: bool) -> AllocatedState:
         """Gather the allocations of claims; without the feature every share counts as the whole device."""
-        state = cls()
+        return cls().with_claims(claims, consumable_capacity)
+
+    def with_claims(self, claims: Iterable[ResourceClaim], consumable_capacity: bool) -> AllocatedState:
+        """The state with the allocations of more claims."""
+        state = AllocatedState(set(self.exclusive), set(self.shared), dict(self.aggregated), dict(self.holders))
         for claim in claims:
             if claim.allocation is None:
                 continue
@@ -42,13 +46,13 @@ class AllocatedState:
                 if result.admin_access:
                     continue
                 device = (result.driver, result.pool, result.device)
-                state.holders.setdefault(device, []).append(claim)
+                state.holders[device] = [*state.holders.get(device, ()), claim]
                 if not consumable_capacity or result.share_id is None:
                     state.exclusive.add(device)
                     continue
                 state.shared.add(device)
                 if result.consumed_capacity is not None:
-                    total = state.aggregated.setdefault(device, {})
+                    total = state.aggregated[device] = dict(state.aggregated.get(device, ()))
                     for name, amount in result.consumed_capacity.items():
                         total[name] = total.get(name, 0) + amount.nano
         return state

@@ -139,6 +139,10 @@ class _Seen:
     """Devices of an All request that it must have and cannot get."""
 
 
+_Values = dict[tuple[int, int], list[GroupValue]]
+"""The values of a constraint's attribute, by request and device (identities): a request may derive its own."""
+
+
 class Tracer:
     """Makes the trace of a node.
 
@@ -354,7 +358,7 @@ class Tracer:
         kind = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
         label = claim_label(plan.claim)
         trace = ConstraintTrace(label, index, kind, name, [e.trace.request for e in entries], {})
-        values: dict[int, list[GroupValue]] = {}
+        values: _Values = {}
         for entry in entries:
             kept = []
             for candidate in entry.left:
@@ -368,7 +372,7 @@ class Tracer:
                     entry.trace.refusals.append(refusal)
                     continue
                 kept.append(candidate)
-                values[id(candidate)] = found
+                values[id(entry), id(candidate)] = found
                 for value in found:
                     free = trace.groups.setdefault(value, {})
                     free[entry.trace.request] = free.get(entry.trace.request, 0) + 1
@@ -387,19 +391,23 @@ class Tracer:
             return [(attribute.kind, (attribute.value, candidate.id))]
         return sorted(((found[0], value) for value in found[1]), key=str)
 
-    def _mismatches(
-        self, plan: ClaimPlan, trace: ConstraintTrace, entries: Sequence[_Seen], values: Mapping[int, list[GroupValue]]
-    ) -> None:
+    def _mismatches(self, plan: ClaimPlan, trace: ConstraintTrace, entries: Sequence[_Seen], values: _Values) -> None:
         """Refuse devices whose value some other request cannot match."""
         for entry in entries:
             kept = []
             for candidate in entry.left:
-                lacking = [self._lacking(plan, trace, entry, entries, value) for value in values[id(candidate)]]
+                lacking = [
+                    self._lacking(plan, trace, entry, entries, value) for value in values[id(entry), id(candidate)]
+                ]
                 if all(lacking):
                     request = next(name for name in lacking if name)
-                    shown = ", ".join(_shown(value) for _, value in values[id(candidate)])
+                    shown = ", ".join(_shown(value) for _, value in values[id(entry), id(candidate)])
                     text = f"{trace.attribute} is {shown}, and {request} has too few free devices with that"
-                    facts = {"attribute": trace.attribute, "value": values[id(candidate)], "request": request}
+                    facts = {
+                        "attribute": trace.attribute,
+                        "value": values[id(entry), id(candidate)],
+                        "request": request,
+                    }
                     entry.trace.refusals.append(Refusal(candidate.id, "constraint-mismatch", text, facts))
                 else:
                     kept.append(candidate)

@@ -51,7 +51,15 @@ def could_have(
     for index in range(len(allocator.view(node).candidates)):
         view = allocator.view(node)
         search = Search(
-            allocator.profile, view, plans, allocator.state, allocator.selection, allocator.rules, {}, Limits()
+            allocator.profile,
+            view,
+            plans,
+            allocator.state,
+            allocator.selection,
+            allocator.attributes,
+            allocator.rules,
+            {},
+            Limits(),
         )
         search._candidates = view.candidates = [replace(view.candidates[index], index=0)]
         search._allocated = [search._allocated[index]]
