@@ -63,7 +63,10 @@ class FileResult:
     """Objects whose verdict is another than accepted."""
     passed_over: Counter[str] = field(default_factory=Counter)
     suppressed: int = 0
-    unreadable: bool = False
+    documents: int = 0
+    """Documents of any kind, and what could not be read."""
+    empty: list[tuple[str, bool]] = field(default_factory=list)
+    """Files without any, and whether they were named."""
     claims: list[tuple[ObjectResult, dict[str, Any]]] = field(default_factory=list)
     classes: list[dict[str, Any]] = field(default_factory=list)
 
@@ -99,8 +102,10 @@ def run(
         The report, and what the files gave together (with their claims, if they are kept).
     """
     named = list(paths)
-    inputs = [one for one in find_inputs(named) if isinstance(one, Problem) or not _excluded(one, choice.exclude)]
+    every = list(find_inputs(named))
+    inputs = [one for one in every if isinstance(one, Problem) or not _excluded(one, choice.exclude)]
     report = ValidationReport(choice.settings.version, gates=dict(choice.settings.gates))
+    report.excluded = len(every) - len(inputs)
     given = set(named)
     tasks = [(one, one in given or one == STDIN) for one in inputs if isinstance(one, str)]
     reader = Reader()
@@ -108,16 +113,32 @@ def run(
     for one in inputs:
         if isinstance(one, Problem):
             total.items.append(problem_item(one))
-            total.unreadable = True
+            total.documents += 1
     for result in _check_files(tasks, choice, reader):
         _merge(total, result)
+    total.items += _of_empty(total)
     report.files = len(tasks)
     report.items, report.objects, report.counts = total.items, total.objects, total.counts
-    report.passed_over, report.suppressed, report.unreadable = total.passed_over, total.suppressed, total.unreadable
+    report.passed_over, report.suppressed = total.passed_over, total.suppressed
     _add_cross_faults(report, total, known or references.Known(), choice, reader)
     _filter(report, choice)
+    report.unreadable = any(item.finding.code in _READING for item in report.items)
     report.items = in_order(report.items)
     return report, total
+
+
+_READING = frozenset(rule.code for rule in rules.READING)
+_HOLDS_NOTHING = "there is no object in it"
+
+
+def _of_empty(total: FileResult) -> Iterator[Item]:
+    """Where nothing was to be read at all that is no success; one empty file among others only gets a remark."""
+    for name, explicit in total.empty:
+        if not total.documents:
+            yield problem_item(Problem(STDIN_NAME if name == STDIN else name, "empty", _HOLDS_NOTHING))
+        elif explicit:
+            fault = Fault(rules.NOT_AN_OBJECT, f"{_HOLDS_NOTHING}: empty, or only comments", severity=Severity.WARNING)
+            yield item_at(fault, None, name, None, 0)
 
 
 def _excluded(name: str, patterns: tuple[str, ...]) -> bool:
@@ -132,7 +153,8 @@ def _merge(total: FileResult, result: FileResult) -> None:
     total.warned |= result.warned
     total.passed_over += result.passed_over
     total.suppressed += result.suppressed
-    total.unreadable = total.unreadable or result.unreadable
+    total.documents += result.documents
+    total.empty += result.empty
     total.claims += result.claims
     total.classes += result.classes
 
@@ -182,11 +204,13 @@ def check_file(name: str, explicit: bool, choice: Choice, reader: Reader) -> Fil
     """Check the objects of one file. ``explicit`` says that the file was named and not found in a folder."""
     result = FileResult()
     for one in reader.read(name):
+        result.documents += 1
         if isinstance(one, Problem):
             result.items.append(problem_item(one))
-            result.unreadable = result.unreadable or one.kind == "unreadable"
         else:
             _check_document(one, explicit, choice, result)
+    if not result.documents:
+        result.empty.append((name, explicit))
     return result
 
 
@@ -345,12 +369,16 @@ def _worsen(
 
 
 def _filter(report: ValidationReport, choice: Choice) -> None:
-    """Leave out what is not selected, ignored, or known from the baseline."""
+    """Leave out what is not selected, ignored, or known from the baseline.
+
+    What could not be read stays, whatever is selected: nobody knows what the selected rules would find there.
+    """
     wanted = matcher(choice.select)
     unwanted = matcher(choice.ignore)
     kept = []
     for item in report.items:
-        if (choice.select and not wanted(item.finding)) or (choice.ignore and unwanted(item.finding)):
+        reading = item.finding.code in _READING
+        if (choice.select and not reading and not wanted(item.finding)) or (choice.ignore and unwanted(item.finding)):
             report.suppressed += 1
         elif choice.baseline and item.fingerprint() in choice.baseline:
             report.in_baseline += 1

@@ -12,6 +12,7 @@ from dractl.validation.report import MESSAGE_LIMIT, SERVER_LIMIT, Item, ObjectRe
 
 PROBLEM_RULES: Mapping[str, Rule] = {
     "unreadable": rules.UNREADABLE,
+    "empty": rules.UNREADABLE,
     "binary": rules.NOT_TEXT,
     "syntax": rules.YAML_SYNTAX,
     "value": rules.YAML_SYNTAX,
@@ -24,6 +25,7 @@ _HINTS = {
     "template": "render it first: helm template CHART | dractl validate -  (kubectl kustomize DIR | dractl validate -)",
     "binary": "save the file as UTF-8",
     "unreadable": "check the path and its permissions",
+    "empty": "check the path, or what was to write it: nothing was checked",
 }
 
 

@@ -63,6 +63,11 @@ QUOTA_PREFIX = "requests."
 NATIVE_DOMAIN = "kubernetes.io/"
 
 
+def lower(text: str) -> str:
+    """A text in small letters, letter by letter as Go does it (``\u0130`` becomes ``i`` alone)."""
+    return text.lower() if text.isascii() else "".join(letter.lower()[0] for letter in text)
+
+
 def byte_length(text: str) -> int:
     """Length in bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -69,7 +69,7 @@ class ObjectRef:
 
     def __str__(self) -> str:
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {name}"
+        return f"{self.kind} {name}" if self.name else self.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ UNREADABLE = Rule(
     "unreadable-input",
     "A file or folder cannot be read",
     _ERROR,
-    cause="The path does not exist, a pattern matches nothing, a link points nowhere, or the permission is missing. "
-    "Nothing is said about what may be inside.",
-    fix="Correct the path, or give the permission.",
+    cause="The path does not exist, a pattern matches nothing, a link points nowhere, the permission is missing, or "
+    "there is no object in all that was named: a program that failed left nothing on standard input, a folder has no "
+    "manifest. Nothing is said about what should have been there.",
+    fix="Correct the path, give the permission, or see why the input is empty.",
 )
 NOT_TEXT = Rule(
     "DRA002",
@@ -91,6 +92,9 @@ TEMPLATE_TEXT = Rule(
     fix="Check what the chart makes: `helm template CHART | dractl validate -` (`kubectl kustomize DIR | ...`).",
     example="name: {{ .Values.name }}",
 )
+
+READING: tuple[Rule, ...] = (UNREADABLE, NOT_TEXT, YAML_SYNTAX, JSON_SYNTAX, ALIASES, TOO_DEEP, TEMPLATE_TEXT)
+"""What ends with exit code 2: of some input nothing can be said."""
 
 # --- structure ------------------------------------------------------------------------------------------------------
 

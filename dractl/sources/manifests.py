@@ -23,6 +23,7 @@ from dractl.sources.yamltext import Path, Repeat
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 SUFFIXES = (".yaml", ".yml", ".json")
+_ENDINGS = ".yaml, .yml or .json"
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 WHOLE_FILE = 1024 * 1024
 """Files up to this size (bytes) are read at once, larger ones document by document."""
@@ -52,7 +53,9 @@ class Place:
 
 @dataclass(slots=True)
 class Problem:
-    """Input that could not be read. ``kind`` is unreadable, binary, syntax, json, template, depth, alias or value."""
+    """Input that could not be read. ``kind`` is unreadable, empty, binary, syntax, json, template, depth, alias or
+    value.
+    """
 
     source: str
     kind: str
@@ -124,6 +127,9 @@ class Document:
         full = (*self.prefix, *path)
         key_node, node, found = yamltext.find_node(self._root(), full)
         complete = found == len(full)
+        if path and found == len(self.prefix):
+            # of what is missing altogether nothing can be shown but what the object is
+            key_node, node, _ = yamltext.find_node(self._root(), (*self.prefix, "kind"))
         text = self.text.text
         key_line = (key_node or node).start_mark.line + self.text.first_line + 1
         if offset is not None and complete and node.id == "scalar":
@@ -179,7 +185,8 @@ def find_inputs(paths: Iterable[str]) -> Iterator[str | Problem]:
         path = FilePath(argument)
         try:
             if path.is_dir():
-                yield from _folder(argument, set())
+                found = list(_folder(argument, set()))
+                yield from found or [Problem(argument, "empty", f"no {_ENDINGS} file in this folder or below")]
             elif path.exists() or not _GLOB.search(argument):
                 yield argument
             else:

@@ -28,6 +28,7 @@ _REFERENCE = re.compile(
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
+_REPOSITORY_MAX = 255
 _MODES = {"secret": 0o644, "configMap": 0o644, "downwardAPI": 0o644, "projected": 0o644}
 _VOLUME_TEXTS: dict[str, Json] = {
     "iscsi": {"iscsiInterface": "default"},
@@ -125,9 +126,20 @@ def _container(container: Json) -> None:
 def image_tag(image: str) -> str:
     """The tag of an image: ``latest`` where none is given, empty with a digest or for a text that is no reference."""
     found = _REFERENCE.fullmatch(image)
-    if found is None:
+    if found is None or len(_repository(image.partition("@")[0])) > _REPOSITORY_MAX:
         return ""
     return found["tag"] or ("" if found["digest"] else "latest")
+
+
+def _repository(name: str) -> str:
+    """The image's name without registry and tag."""
+    first, slash, rest = name.partition("/")
+    registry = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
+    path = rest if registry else name
+    path = path.rpartition(":")[0] or path
+    if "/" not in path and (not registry or first in ("docker.io", "index.docker.io")):
+        return f"library/{path}"
+    return path
 
 
 def _probe(probe: Json) -> None:

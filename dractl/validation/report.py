@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dractl.report import API_VERSION
+from dractl.rules import manifests as rules
 from dractl.rules.finding import Finding, Severity
 
+_OF_THE_VERSION = frozenset(
+    rule.code for rule in (rules.UNKNOWN_KIND, rules.UNKNOWN_VERSION, rules.REMOVED_VERSION, rules.NOT_SERVED)
+)
 TOOL = "dractl"
 ADDRESS = "https://github.com/dractl/dractl"
 MESSAGE_LIMIT = 800
@@ -145,7 +149,9 @@ class ValidationReport:
     suppressed: int = 0
     in_baseline: int = 0
     unreadable: bool = False
-    """Whether some input could not be read at all."""
+    """Whether some input could not be read."""
+    excluded: int = 0
+    """Files that were left out by name."""
     counts: Counter[str] = field(default_factory=Counter)
     """Objects by verdict, also where ``objects`` is not kept."""
     gates: dict[str, bool] = field(default_factory=dict)
@@ -218,9 +224,23 @@ def item_json(item: Item) -> dict[str, Any]:
 
 
 def in_order(items: Iterable[Item]) -> list[Item]:
-    """Findings by file, line and column; files stay in the order in which they were given."""
+    """Findings by file, line and column; files stay in the order in which they were given.
+
+    What is said of an object's version comes before all else about it: it is why the rest is looked at as it is.
+    """
     files: dict[str, int] = {}
+    first: dict[tuple[Any, ...], int] = {}
     found = list(items)
     for item in found:
         files.setdefault(item.file, len(files))
-    return sorted(found, key=lambda item: (files[item.file], item.line, item.column, item.finding.code))
+        about = (item.file, item.document, item.finding.subject)
+        first[about] = min(item.line, first.get(about, item.line))
+
+    def place(item: Item) -> tuple[Any, ...]:
+        code = item.finding.code
+        if code in _OF_THE_VERSION:
+            about = (item.file, item.document, item.finding.subject)
+            return files[item.file], first[about], 0, item.column, code
+        return files[item.file], item.line, 1, item.column, code
+
+    return sorted(found, key=place)

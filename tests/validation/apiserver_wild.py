@@ -98,7 +98,7 @@ def _text(rng: random.Random, holder: Json, key: Any) -> None:
 
 def _number(rng: random.Random, holder: Json, key: Any) -> None:
     holder[key] = rng.choice(
-        (-1, 0, 1.0, 1.5, -0.0, 1e3, 1e20, "1", "01", "-1", "1.0", "0x10", 2**31 - 1, 2**31, 2**63 - 1, 2**63, -(2**63))
+        (-1, 0, 1.0, 1.5, -0.0, 1e3, 1e20, "1", "01", "-1", "1.0", "0x10", 2**31 - 1, 2**31, 2**63 - 1, -(2**63))
     )
 
 

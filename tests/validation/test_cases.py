@@ -315,7 +315,8 @@ def test_the_article(dractl: Any) -> None:
     assert "v1alpha1 ResourceClass was removed in Kubernetes 1.27" in answer.at(1, "DRA014")
     assert "a DeviceClass with a selector on device.driver takes its place" in answer.at(1)
     assert "dractl convert" in answer.at(1)
-    assert "driverName is missing" in answer.at(1, "DRA020")
+    assert "driverName is missing" in answer.at(2, "DRA020")
+    assert [one["code"] for one in answer.findings[:3]] == ["DRA014", "DRA020", "DRA010"]
     assert "parameters was never a field of v1alpha1 ResourceClass" in answer.at(5)
     assert "removed in Kubernetes 1.27" in answer.at(10, "DRA014")
     assert "parameters was never a field of v1alpha1 ResourceClaim" in answer.at(16)

@@ -149,6 +149,8 @@ def _summary(report: ValidationReport, terminal: Terminal) -> Iterator[str]:
         verdict = terminal.red(f"the API server refuses {found['rejected']} of {objects}")
     elif objects:
         verdict = terminal.green("the API server accepts all" if objects > 1 else "the API server accepts it")
+    elif report.excluded and not report.files:
+        verdict = "nothing to check, as all files are excluded"
     else:
         verdict = "nothing to check"
     yield f"{checked}: {verdict}" + (f"; {counts}" if counts else "")

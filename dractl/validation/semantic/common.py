@@ -27,7 +27,7 @@ def check_driver(scope: Scope, name: str, path: Path) -> None:
             return
     if names.byte_length(name) > names.DRIVER_MAX:
         scope.errors.too_long(path, names.DRIVER_MAX)
-    problems = names.dns_subdomain_errors(name.lower())
+    problems = names.dns_subdomain_errors(names.lower(name))
     if problems:
         scope.errors.invalid_each(path, name, problems)
 
@@ -72,7 +72,7 @@ def check_qualified_name(scope: Scope, name: str, path: Path, at: Path | None = 
         else:
             if names.byte_length(domain) > names.DRIVER_MAX:
                 scope.errors.too_long(path, names.DRIVER_MAX, at)
-            scope.errors.invalid_each(path, domain, names.dns_subdomain_errors(domain.lower()), at)
+            scope.errors.invalid_each(path, domain, names.dns_subdomain_errors(names.lower(domain)), at)
         if not short:
             scope.errors.invalid(path, "", "the name must not be empty", at)
         else:

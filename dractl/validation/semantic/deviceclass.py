@@ -44,6 +44,7 @@ def check_class_metadata(scope: Scope, obj: dict[str, Any]) -> None:
     else:
         scope.errors.invalid_each(("metadata", "name"), name, names.dns_subdomain_errors(name, "bytes"))
     meta.check_common(scope.errors, data, False, scope.types)
+    meta.check_qualified(scope.errors, data.get("finalizers", ()))
 
 
 def check_spec(scope: Scope, spec: dict[str, Any], old: dict[str, Any] | None) -> None:

@@ -98,7 +98,7 @@ def check_annotations(errors: Errors, annotations: dict[str, str], path: Path) -
     total = 0
     for key, value in annotations.items():
         total += names.byte_length(key) + names.byte_length(value)
-        problems = names.label_key_errors(key.lower(), errors.unit)
+        problems = names.label_key_errors(names.lower(key), errors.unit)
         if problems:
             errors.invalid_each(path, key, problems, (*path, key))
     if total > ANNOTATIONS_MAX:

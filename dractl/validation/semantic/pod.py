@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dractl.kube import names
@@ -29,6 +30,18 @@ SIDECAR_ONLY = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 
 def check(scope: Scope, obj: dict[str, Any]) -> None:
     """A new pod."""
+    check_pod(scope, obj)
+    spec = obj.get("spec", {})
+    for name in ("containers", "initContainers"):
+        check_images(scope, spec.get(name) or (), (*SPEC, name))
+    if spec.get("ephemeralContainers"):
+        scope.errors.forbidden((*SPEC, "ephemeralContainers"), "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        scope.errors.forbidden((*SPEC, "nodeName"), "cannot be set until all schedulingGates have been cleared")
+
+
+def check_pod(scope: Scope, obj: dict[str, Any]) -> None:
+    """metadata and spec of a pod, new or changed."""
     data = obj["metadata"]
     meta.check_metadata(scope.errors, data, names.dns_subdomain_errors, True, scope.types)
     spec = obj.get("spec", {})
@@ -38,16 +51,14 @@ def check(scope: Scope, obj: dict[str, Any]) -> None:
         detail = "must set spec.nodeName if mirror pod annotation is set"
         scope.errors.invalid(path, annotations[MIRROR], detail)
     check_spec(scope, spec, SPEC, mirror=MIRROR in annotations, pod=True)
-    for name in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(name) or ()):
-            image = container.get("image", "")
-            if image != image.strip():
-                at: Path = (*SPEC, name, index, "image")
-                scope.errors.invalid(at, image, "must not have leading or trailing whitespace")
-    if spec.get("ephemeralContainers"):
-        scope.errors.forbidden((*SPEC, "ephemeralContainers"), "cannot be set on create")
-    if spec.get("nodeName") and spec.get("schedulingGates"):
-        scope.errors.forbidden((*SPEC, "nodeName"), "cannot be set until all schedulingGates have been cleared")
+
+
+def check_images(scope: Scope, containers: Iterable[dict[str, Any]], path: Path) -> None:
+    """Images of a pod's containers: no blanks around them."""
+    for index, container in enumerate(containers):
+        image = container.get("image", "")
+        if image != image.strip():
+            scope.errors.invalid((*path, index, "image"), image, "must not have leading or trailing whitespace")
 
 
 def name_warnings(obj: dict[str, Any], kind: str) -> list[str]:
@@ -64,12 +75,24 @@ def name_warnings(obj: dict[str, Any], kind: str) -> list[str]:
 
 def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None:
     """A changed pod: nearly all of its spec, and all of its claims, must be the same."""
-    meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
+    errors = scope.errors
+    meta.check_metadata_update(errors, obj["metadata"], old["metadata"], scope.types)
+    check_pod(scope, obj)
     spec, before = obj.get("spec", {}), old.get("spec", {})
-    mirror = MIRROR in (obj["metadata"].get("annotations") or {})
-    check_spec(scope, spec, SPEC, mirror=mirror, pod=True)
+    for name in ("containers", "initContainers"):
+        containers = spec.get(name) or ()
+        if len(containers) != len(before.get(name) or ()):
+            errors.forbidden((*SPEC, name), "pod updates may not add or remove containers")
+            return
+        check_images(scope, containers, (*SPEC, name))
+    if not check_deadline_update(scope, spec, before):
+        return
+    check_only_added(scope, spec, before)
     types = scope.types.struct("core/v1.PodSpec")
-    mutable = ("activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates")
+    grace, grace_before = spec.get("terminationGracePeriodSeconds"), before.get("terminationGracePeriodSeconds")
+    mutable = {"activeDeadlineSeconds", "tolerations", "schedulingGates"}
+    if grace == 1 and grace_before is not None and grace_before < 0:
+        mutable.add("terminationGracePeriodSeconds")
     for name, field in types.fields.items():
         if name in mutable or field.type.equal(_without_images(spec.get(name)), _without_images(before.get(name))):
             continue
@@ -77,7 +100,44 @@ def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None
         detail = f"pod updates may not change fields other than {listed}`spec.tolerations` (only additions to existing "
         detail += "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously "
         detail += "negative)"
-        scope.errors.forbidden(SPEC, detail, (*SPEC, name))
+        errors.forbidden(SPEC, detail, (*SPEC, name))
+
+
+def check_deadline_update(scope: Scope, spec: dict[str, Any], before: dict[str, Any]) -> bool:
+    """activeDeadlineSeconds may be set and made less; whether the server goes on after it."""
+    path: Path = (*SPEC, "activeDeadlineSeconds")
+    deadline, old = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
+    if deadline is None:
+        if old is not None:
+            scope.errors.invalid(path, None, "must not update from a positive integer to nil value")
+        return True
+    if not 0 <= deadline < 2**31:
+        scope.errors.invalid(path, deadline, f"must be between 0 and {2**31 - 1}, inclusive")
+        return False
+    if old is not None and old < deadline:
+        scope.errors.invalid(path, deadline, "must be less than or equal to previous value")
+        return False
+    return True
+
+
+def check_only_added(scope: Scope, spec: dict[str, Any], before: dict[str, Any]) -> None:
+    """Tolerations may be added, scheduling gates taken away."""
+    path: Path = (*SPEC, "tolerations")
+    now = [_without_seconds(one) for one in spec.get("tolerations") or ()]
+    if all(_without_seconds(one) in now for one in before.get("tolerations") or ()):
+        for index, toleration in enumerate(spec.get("tolerations") or ()):
+            check_toleration(scope, toleration, (*path, index))
+    else:
+        scope.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
+    known = {gate.get("name") for gate in before.get("schedulingGates") or ()}
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        if gate.get("name") not in known:
+            detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name', '')}'"
+            scope.errors.forbidden((*SPEC, "schedulingGates", index, "name"), detail)
+
+
+def _without_seconds(toleration: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds" and value}
 
 
 def _without_images(value: Any) -> Any:
@@ -129,6 +189,9 @@ def check_spec(scope: Scope, spec: dict[str, Any], path: Path, *, mirror: bool, 
     check_init_containers(scope, spec.get("initContainers") or [], (*path, "initContainers"), claims, volumes, seen)
     if spec.get("hostNetwork"):
         check_host_network(scope, containers, (*path, "containers"), pod)
+    if "claims" in (spec.get("resources") or {}) and scope.minor >= 34:
+        at = (*path, "resources", "claims")
+        errors.forbidden(at, "claims may not be set for Resources at pod-level")
     check_choice(scope, spec, "restartPolicy", ("Always", "OnFailure", "Never"), path)
     check_choice(scope, spec, "dnsPolicy", ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"), path)
     if "nodeSelector" in spec:

@@ -31,7 +31,7 @@ def check_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None
 def warnings(obj: dict[str, Any], minor: int) -> list[str]:
     """What the server says although it accepts the slice."""
     driver = obj.get("spec", {}).get("driver", "")
-    if driver != driver.lower() and minor >= 35:
+    if driver != names.lower(driver) and minor >= 35:
         shown = quote(driver)
         return [f"spec.driver: driver names should be lowercase; {shown} contains uppercase characters"]
     return []

@@ -14,6 +14,7 @@ SPEC: Path = ("spec",)
 TEMPLATE: Path = ("spec", "template")
 NO_MATCH = "`selector` does not match template `labels`"
 CRON_NAME_MAX = 52
+CRON_FIELDS = 5
 
 
 def check_daemonset(scope: Scope, obj: dict[str, Any]) -> None:
@@ -90,7 +91,13 @@ def check_statefulset(scope: Scope, obj: dict[str, Any]) -> None:
 def check_statefulset_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None:
     """A changed StatefulSet: only some fields may change."""
     meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
-    check_statefulset_spec(scope, obj["spec"], new=False)
+    aside = Scope(scope.minor, scope.gates, scope.types, scope.namespace_labels)
+    check_statefulset_spec(aside, old["spec"], new=False)
+    # what is stored with faults in its template may go on having them
+    check_statefulset_spec(scope, obj["spec"], new=False, with_template=not aside.errors.causes)
+    if scope.minor >= 37:
+        check_statefulset_unchanged(scope, obj["spec"], old["spec"])
+        return
     mutable = (
         "replicas",
         "ordinals",
@@ -109,7 +116,16 @@ def check_statefulset_update(scope: Scope, obj: dict[str, Any], old: dict[str, A
         scope.errors.forbidden(SPEC, f"updates to statefulset spec for fields other than {listed} are forbidden")
 
 
-def check_statefulset_spec(scope: Scope, spec: dict[str, Any], new: bool) -> None:
+def check_statefulset_unchanged(scope: Scope, spec: dict[str, Any], old: dict[str, Any]) -> None:
+    """The fields that cannot change, one by one, as 1.37 names them."""
+    struct = scope.types.struct("apps/v1.StatefulSetSpec")
+    for name in ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"):
+        kind = struct.fields[name].type
+        if not kind.equal(spec.get(name), old.get(name)):
+            scope.errors.invalid_text((*SPEC, name), json_text(kind.encode(spec.get(name))), meta.IMMUTABLE)
+
+
+def check_statefulset_spec(scope: Scope, spec: dict[str, Any], new: bool, with_template: bool = True) -> None:
     """spec of a StatefulSet."""
     policy = spec.get("podManagementPolicy", "")
     if policy not in ("OrderedReady", "Parallel"):
@@ -129,7 +145,8 @@ def check_statefulset_spec(scope: Scope, spec: dict[str, Any], new: bool) -> Non
         template = spec["template"]
         if extra or template.get("spec", {}).get("hostname") or template.get("spec", {}).get("subdomain"):
             template = with_claim_volumes(template, extra)
-        pod.check_template(scope, template, TEMPLATE)
+        if with_template:
+            pod.check_template(scope, template, TEMPLATE)
     check_always(scope, spec, "StatefulSet")
 
 
@@ -145,6 +162,11 @@ def with_claim_volumes(template: dict[str, Any], names_of_claims: set[str]) -> d
 def check_job(scope: Scope, obj: dict[str, Any]) -> None:
     """A new Job."""
     meta.check_metadata(scope.errors, obj["metadata"], names.dns_subdomain_errors, True, scope.types)
+    check_job_rest(scope, obj)
+
+
+def check_job_rest(scope: Scope, obj: dict[str, Any]) -> None:
+    """All of a Job but its metadata."""
     check_job_spec(scope, obj["spec"], SPEC)
     selector = obj["spec"].get("selector")
     if selector is None:
@@ -157,7 +179,10 @@ def check_job(scope: Scope, obj: dict[str, Any]) -> None:
 
 def check_job_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any]) -> None:
     """A changed Job: template, selector and modes must be the same."""
-    check_job(scope, obj)
+    if scope.minor >= 37:
+        check_job_rest(scope, obj)
+    else:
+        check_job(scope, obj)
     meta.check_metadata_update(scope.errors, obj["metadata"], old["metadata"], scope.types)
     check_selector_unchanged(scope, obj["spec"], old["spec"])
     struct = scope.types.struct("batch/v1.JobSpec")
@@ -183,9 +208,14 @@ def check_cronjob_update(scope: Scope, obj: dict[str, Any], old: dict[str, Any])
 
 
 def check_cronjob_spec(scope: Scope, spec: dict[str, Any]) -> None:
-    """spec of a CronJob; the schedule's own grammar is not looked at."""
-    if not spec.get("schedule"):
+    """spec of a CronJob; of the schedule only the number of its fields is looked at."""
+    schedule = spec.get("schedule", "")
+    fields = schedule.split()
+    if not schedule:
         scope.errors.required((*SPEC, "schedule"))
+    elif not schedule.startswith(("@", "TZ=", "CRON_TZ=")) and len(fields) != CRON_FIELDS:
+        detail = f"expected exactly {CRON_FIELDS} fields, found {len(fields)}: [{' '.join(fields)}]"
+        scope.errors.invalid((*SPEC, "schedule"), schedule, detail)
     check_not_negative(
         scope, spec, ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"), SPEC
     )
