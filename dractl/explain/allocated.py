@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dractl.explain.answer import Answer
-from dractl.explain.case import FITS, Case
-from dractl.explain.drivers import driver_view
-from dractl.explain.eligibility import pod_on_node
+from dractl.explain.eligibility import pod_on_node, used_on_nodes
 from dractl.explain.judge import device_taint_text
 from dractl.explain.lifecycle import (
     FINALIZER,
-    events_about,
     gone_consumers,
     gone_words,
     pods_known,
     role_of,
     since,
     usable_nodes,
-    when,
 )
 from dractl.explain.nearest import device_names
-from dractl.explain.variants import without_claim
-from dractl.explain.words import count, listing, natural, plural, ranges
+from dractl.explain.neighbours import Neighbours
+from dractl.explain.preparation import explain_preparation, not_started, prepare_event, prepare_text
+from dractl.explain.words import count, listing, plural, ranges
 from dractl.inventory import DeviceId, Inventory, key_of
-from dractl.kube.objects import Event, Pod, ResourceClaim
+from dractl.kube.objects import Pod, ResourceClaim
 from dractl.rules import lifecycle
 from dractl.rules.finding import ObjectRef
 
@@ -51,26 +47,30 @@ def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, 
     preparing = [pod for pod in users if role_of(pod) == "preparing"]
     waits = [pod for pod in users if role_of(pod) == "waiting"]
     subject = ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace)
-    trouble = _prepare_event(inventory, preparing)
-    reserved = _reserved(claim)
+    trouble = prepare_event(inventory, preparing)
+    reserved = _reserved(inventory, claim)
     if trouble is not None:
         pod, event = trouble
         answer.say(
             f"claim {key_of(claim)} is allocated ({where}) and {reserved}; it waits for no device, but for the "
-            f"preparation on {pod.node_name}: {_prepare_text(event)}"
+            f"preparation on {pod.node_name}: {prepare_text(event)}"
         )
-        _prepare(question, answer, claim, pod, event)
+        explain_preparation(question, answer, claim, pod, event)
     elif running and not preparing:
         answer.say(f"claim {key_of(claim)} is allocated ({where}), {reserved} and in use")
     else:
         answer.say(f"claim {key_of(claim)} is allocated ({where}) and {reserved}")
         for pod in preparing:
-            answer.say(f"pod {key_of(pod)} is on {pod.node_name}, and its containers have not started yet")
+            why = not_started(pod)
+            answer.say(
+                f"pod {key_of(pod)} is on {pod.node_name}, and its containers have not started yet"
+                + (f": {why}" if why else "")
+            )
     for pod in running:
         if pod.meta.deletion_timestamp:
             answer.say(f"pod {key_of(pod)} is being deleted; the devices become free when it is gone")
     gone = gone_consumers(inventory, claim)
-    if gone and len(gone) == len(claim.reserved_for):
+    if gone and len(gone) == len(claim.reserved_for) and not preparing:
         text = f"the reservation names {gone_words(inventory, claim)}: nothing uses the devices"
         answer.say(text)
         answer.find(lifecycle.STALE_HOLDER.finding(text, subject))
@@ -78,11 +78,8 @@ def explain_allocated(question: Question, answer: Answer, claim: ResourceClaim, 
             "the resource claim controller (in kube-controller-manager) should release it: look there first; as a last "
             "step clear status.reservedFor by hand, after making sure that nothing of the pod is left on the node"
         )
-    if len(claim.reserved_for) >= _RESERVATIONS and waits:
-        answer.say(
-            f"its reservation is full ({len(claim.reserved_for)} entries): no further pod can use the claim until one "
-            "of them ends"
-        )
+    if waits:
+        reservation_full(answer, claim, waits)
     if not claim.reserved_for and not claim.meta.deletion_timestamp:
         _unreserved(inventory, answer, claim, waits, subject)
     for pod in waits:
@@ -161,10 +158,14 @@ def _where(inventory: Inventory, claim: ResourceClaim) -> str:
     return f"{text}, usable on {count(len(nodes), 'node')}"
 
 
-def _reserved(claim: ResourceClaim) -> str:
-    names = [f"{claim.meta.namespace}/{one.name}" for one in claim.reserved_for]
-    if not names:
+def _reserved(inventory: Inventory, claim: ResourceClaim) -> str:
+    if not claim.reserved_for:
         return "reserved for no pod"
+    gone = set(gone_consumers(inventory, claim))
+    names = [
+        f"{claim.meta.namespace}/{one.name}{' (a former pod)' if one.name in gone and one.resource == 'pods' else ''}"
+        for one in claim.reserved_for
+    ]
     what = "pod" if all(one.resource == "pods" for one in claim.reserved_for) else "consumer"
     return f"reserved for {plural(len(names), what)} {listing(names, 4)}"
 
@@ -182,20 +183,38 @@ def _unreserved(
     answer.advise(f"delete claim {key_of(claim)} if no pod is going to use it; its devices are free at once")
 
 
+def reservation_full(answer: Answer, claim: ResourceClaim, waits: Sequence[Pod]) -> bool:
+    """Whether a claim cannot be reserved for any further pod; say so if it is."""
+    if len(claim.reserved_for) < _RESERVATIONS:
+        return False
+    names = listing([str(key_of(pod)) for pod in waits], 3)
+    answer.say(
+        f"the reservation of claim {key_of(claim)} is full ({len(claim.reserved_for)} entries, the largest possible "
+        f"number): pod {names} cannot use the claim until one of the pods that do ends"
+    )
+    answer.advise(
+        f"make a second claim of the same kind for further pods, or end some of those that use {key_of(claim)}"
+    )
+    return True
+
+
 def waiting_elsewhere(inventory: Inventory, answer: Answer, claim: ResourceClaim, pod: Pod) -> bool:
     """A pod that waits for an allocated claim: whether it may go to a node of the allocation, and if not why."""
     assert claim.allocation is not None
     nodes = usable_nodes(inventory, claim.allocation)
     allowed: list[str] = []
     reasons: list[str] = []
+    codes: set[str] = set()
+    neighbours, used = Neighbours.of(inventory), used_on_nodes(inventory.pods.values())
     for name in nodes:
         node = inventory.nodes.get(name)
         if node is None:
             continue
-        verdict = pod_on_node(pod, node)
-        if verdict.eligible:
+        found = [*pod_on_node(pod, node, used.get(name)).reasons, *neighbours.reasons(pod, node)]
+        if not found:
             allowed.append(name)
-        reasons.extend(f"{name}: {reason.text}" for reason in verdict.reasons)
+        reasons.extend(f"{name}: {reason.text}" for reason in found)
+        codes.update(reason.code for reason in found)
     lost = [name for name in nodes if inventory.nodes and name not in inventory.nodes]
     reasons.extend(f"{name} exists no more" for name in lost)
     if allowed or not reasons:
@@ -215,139 +234,30 @@ def waiting_elsewhere(inventory: Inventory, answer: Answer, claim: ResourceClaim
     )
     answer.say(text)
     answer.find(lifecycle.ALLOCATED_ELSEWHERE.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
-    answer.advise(
-        f"change the rule of pod {key_of(pod)} that keeps it from {ranges(nodes, 4)} (drop the node selector), or give "
-        "the pod a claim of its own"
-    )
+    answer.advise(_way_out(codes, pod, ranges(nodes, 4)))
     return False
 
 
-# --- preparation on the node ----------------------------------------------------------------------------------------
+_WAYS_OUT = {
+    "node-selector": "drop the node selector",
+    "node-affinity": "drop the node affinity",
+    "pod-anti-affinity": "drop the anti-affinity",
+    "pod-affinity": "drop the pod affinity",
+    "node-taint": "tolerate the node taint",
+    "cordoned": "uncordon the node",
+}
 
 
-def _prepare_event(inventory: Inventory, pods: Sequence[Pod]) -> tuple[Pod, Event] | None:
-    found = [
-        (pod, event)
-        for pod in pods
-        for event in events_about(inventory, None, [pod])
-        if event.reason == "FailedPrepareDynamicResources"
-    ]
-    return max(found, key=lambda item: when(item[1])) if found else None
-
-
-def _prepare_text(event: Event) -> str:
-    text = event.message
-    for prefix in ("Failed to prepare dynamic resources: ", "prepare dynamic resources: "):
-        text = text.removeprefix(prefix)
-    return f"kubelet says: {text}"
-
-
-def _prepare(question: Question, answer: Answer, claim: ResourceClaim, pod: Pod, event: Event) -> None:
-    inventory = question.inventory
-    subject = ObjectRef("Pod", pod.meta.name, pod.meta.namespace)
-    answer.find(lifecycle.PREPARE_FAILED.finding(answer.summary, subject))
-    unregistered = _NOT_REGISTERED.search(event.message)
-    drivers = sorted({one.driver for one in claim.allocation.results}) if claim.allocation else []
-    driver = unregistered[1] if unregistered else next((one for one in drivers if one in event.message), None)
-    driver = driver or (drivers[0] if drivers else "")
-    if unregistered:
-        answer.find(lifecycle.DRIVER_NOT_REGISTERED.finding(answer.summary, subject))
-    _driver_on_node(inventory, answer, driver, pod.node_name, bool(unregistered))
-    foreign = [uid for uid in _UID.findall(event.message) if uid != claim.meta.uid]
-    if foreign and _FOREIGN.search(event.message):
-        _foreign_claim(question, answer, claim, pod, event, foreign[-1], driver)
-    elif not unregistered:
-        answer.advise(f"read the log of driver {driver} on {pod.node_name}; kubelet tries again by itself")
-
-
-def _driver_on_node(inventory: Inventory, answer: Answer, driver: str, node: str, unregistered: bool) -> None:
-    view = driver_view(inventory, driver)
-    here = [pod for pod in view.pods if pod.pod.node_name == node]
-    bad = [pod for pod in here if pod.trouble]
-    for pod in bad:
-        answer.say(f"on {node} the driver's pod {pod} is not running ({pod.trouble})")
-    if here and not bad and not unregistered:
-        answer.say(f"the driver's pod {listing([str(pod) for pod in here], 2)} on {node} runs")
-    if not unregistered:
-        return
-    if not here and view.seen and view.pods:
-        answer.say(f"no pod of the driver {driver} is on {node}")
-    published = [key for key in inventory.pools if key.driver == driver and node in inventory.pools[key].nodes]
-    if published:
-        answer.say(f"its slice for {node} is still published, so the scheduler goes on placing pods there")
-    names = listing([str(pod) for pod in bad], 2)
-    answer.advise(
-        f"repair the driver {driver} on {node}{f' (log of {names})' if names else ''}; cordon the node or taint its "
-        "devices meanwhile, so that no more pods go there"
+def _way_out(codes: set[str], pod: Pod, nodes: str) -> str:
+    """What to change so that a pod can go where its claim is, or do without that claim."""
+    own = (
+        "give the pod a claim of its own (resourceClaimTemplateName instead of resourceClaimName makes one for each "
+        "pod of a workload)"
     )
-
-
-def _foreign_claim(
-    question: Question, answer: Answer, claim: ResourceClaim, pod: Pod, event: Event, uid: str, driver: str
-) -> None:
-    """The driver refuses a device because it has it prepared for another claim."""
-    inventory = question.inventory
-    other = next((one for one in inventory.claims.values() if one.meta.uid == uid), None)
-    assert claim.allocation is not None
-    words = set(re.findall(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?", event.message))
-    named = [one.device for one in claim.allocation.results if one.device in words]
-    what = listing(dict.fromkeys(named), 4) or "a device"
-    node = pod.node_name
-    if other is not None:
-        answer.say(f"the driver on {node} refuses {what} because it has it prepared for claim {key_of(other)} ({uid})")
-        answer.advise(f"see why claim {key_of(other)} is still prepared on {node}: is a pod of it left there?")
-        return
-    text = (
-        f"the driver on {node} refuses {what} because it has it prepared for claim UID {uid}; no claim in the cluster "
-        "has that UID: it was deleted, and the driver kept its entry"
-    )
-    answer.say(text)
-    answer.find(
-        lifecycle.DRIVER_KEEPS_CLAIM.finding(text, ObjectRef("ResourceClaim", claim.meta.name, claim.meta.namespace))
-    )
-    assert claim.allocation is not None
-    devices = [DeviceId(one.driver, one.pool, one.device) for one in claim.allocation.results]
-    holders = [holder for one in devices for holder in inventory.holders.get(one, [])]
-    alone = all(holder.claim is claim for holder in holders if not holder.result.admin_access)
-    if alone:
-        answer.say(
-            f"nothing in the API holds these devices twice: {claim.meta.name} is the only claim with "
-            f"{device_names(devices)}"
-        )
-    answer.advise(
-        f"on {node} clear the stale entry out of the checkpoint of driver {driver}, after making sure that no process "
-        "is left on the devices"
-    )
-    _elsewhere(question, answer, claim, pod)
-
-
-def _elsewhere(question: Question, answer: Answer, claim: ResourceClaim, pod: Pod) -> None:
-    """Where a new claim of the same form would fit, the present node aside."""
-    inventory, fresh = without_claim(question.inventory, claim)
-    case = Case(inventory, question.release, question.profile, [fresh], [], [], question.now, question.limits)
-    nodes = []
-    for name, one in case.nodes.items():
-        if name != pod.node_name and one.verdict == FITS:
-            on = pod_on_node(_unplaced(pod), case.survey.nodes[name].node)
-            if on.eligible:
-                nodes.append(name)
-    if not nodes:
-        return
-    free = listing(
-        [
-            f"{name} ({count(len(case.nodes[name].result.allocations[0].results), 'device')} free)"  # type: ignore[index]
-            for name in sorted(nodes, key=natural)
-        ],
-        4,
-    )
-    answer.advise(
-        f"until then, to run elsewhere, cordon {pod.node_name}, delete pod {key_of(pod)} and create it again, so that "
-        f"it gets a new claim: it fits on {free}"
-    )
-
-
-def _unplaced(pod: Pod) -> Pod:
-    return replace(pod, node_name="")
+    if codes == {"node-resources"}:
+        return f"make room on {nodes} (end or move other pods), let pod {key_of(pod)} ask for less, or {own}"
+    ways = listing([way for code, way in _WAYS_OUT.items() if code in codes], 3, "or")
+    return f"change what keeps pod {key_of(pod)} from {nodes}{f' ({ways})' if ways else ''}, or {own}"
 
 
 # --- devices that are gone, claims that are going -------------------------------------------------------------------
@@ -365,6 +275,11 @@ def _devices_gone(inventory: Inventory, answer: Answer, claim: ResourceClaim) ->
     ]
     if gone:
         answer.say(f"{device_names(gone)} {plural(len(gone), 'is', 'are')} no longer published by the driver")
+        if not answer.actions and claim.reserved_for:
+            answer.advise(
+                f"see why the driver lost {plural(len(gone), 'it')}; to get other devices, end the pods of claim "
+                f"{key_of(claim)} and make it anew: an allocation is never changed"
+            )
 
 
 def explain_deleting(question: Question, answer: Answer, claim: ResourceClaim, users: Sequence[Pod]) -> None:

@@ -12,11 +12,12 @@ from dractl.allocator.search import Limits
 from dractl.explain.eligibility import Eligibility, PodReason, pod_on_node, unjudged, used_on_nodes
 from dractl.explain.judge import asks_of
 from dractl.explain.lifecycle import usable_nodes
+from dractl.explain.neighbours import Neighbours
 from dractl.explain.nodes import NodeReason, Reasons
 from dractl.explain.survey import Survey
 from dractl.explain.words import natural
 from dractl.inventory import Inventory, Release, key_of
-from dractl.kube.objects import KubeObject, Pod, ResourceClaim
+from dractl.kube.objects import KubeObject, Node, Pod, ResourceClaim
 from dractl.kube.quantity import Quantity
 
 FITS, DOES_NOT_FIT, ERROR, UNDECIDED = "fits", "doesNotFit", "error", "undecided"
@@ -82,6 +83,11 @@ class Case:
         return allocator_for(self.inventory, self.profile, self.claims)
 
     @cached_property
+    def neighbours(self) -> Neighbours:
+        """The pods that are placed."""
+        return Neighbours.of(self.inventory)
+
+    @cached_property
     def nodes(self) -> dict[str, NodeAnswer]:
         """All nodes, in natural order of names."""
         used = used_on_nodes(self.inventory.pods.values())
@@ -97,7 +103,7 @@ class Case:
     def _eligibility(self, name: str, used: Mapping[str, Mapping[str, Quantity]]) -> Eligibility:
         node = self.survey.nodes[name].node
         reasons: dict[tuple[str, str], PodReason] = {}
-        verdicts = [pod_on_node(pod, node, used.get(name)) for pod in self.pods]
+        verdicts = [self.judge(pod, node, used.get(name)) for pod in self.pods]
         # whichever pod is placed first decides where the claims go
         if not any(verdict.eligible for verdict in verdicts):
             for reason in (reason for verdict in verdicts for reason in verdict.reasons):
@@ -107,6 +113,12 @@ class Case:
                 text = f"claim {key_of(claim)} is allocated elsewhere"
                 reasons.setdefault(("claim", text), PodReason("claim", text, text))
         return Eligibility(not reasons, list(reasons.values()))
+
+    def judge(self, pod: Pod, node: Node, used: Mapping[str, Quantity] | None) -> Eligibility:
+        """Judge one pod on one node, with the other pods in view."""
+        verdict = pod_on_node(pod, node, used)
+        reasons = [*verdict.reasons, *self.neighbours.reasons(pod, node)]
+        return Eligibility(not reasons, reasons)
 
     @cached_property
     def eligible(self) -> list[NodeAnswer]:

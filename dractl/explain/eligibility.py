@@ -1,7 +1,8 @@
 """Which nodes a pod may use, devices aside: cordons, node taints, node selector, node affinity, nodeName, gates, room.
 
 The rules are those of kube-scheduler's own filters (NodeUnschedulable, NodeName, TaintToleration, NodeAffinity and
-NodeResourcesFit). Filters that look at other pods' labels or at volumes are not judged; ``unjudged`` names them.
+NodeResourcesFit); InterPodAffinity is in ``neighbours``. Topology spread and volumes are not judged; ``unjudged`` says
+so.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class PodReason:
     """One reason why a pod may not use a node.
 
     ``code`` is stable: ``cordoned``, ``node-name``, ``node-taint``, ``node-selector``, ``node-affinity``,
-    ``node-resources``. ``text`` names the values; ``shared`` is the text without what only this node has.
+    ``node-resources``, ``pod-affinity``, ``pod-anti-affinity``. ``text`` names the values; ``shared`` is the text
+    without what only this node has.
     """
 
     code: str
@@ -58,15 +60,8 @@ def pod_on_node(pod: Pod, node: Node, used: Mapping[str, Quantity] | None = None
 
 def unjudged(pod: Pod) -> list[str]:
     """The parts of a pod's placement that this module does not judge, in the words of the pod's fields."""
-    out = []
-    for key, words in (("podAffinity", "pod affinity"), ("podAntiAffinity", "pod anti-affinity")):
-        part = pod.affinity.get(key)
-        if isinstance(part, dict) and part.get("requiredDuringSchedulingIgnoredDuringExecution"):
-            out.append(words)
     hard = [one for one in pod.topology_spread_constraints if one.get("whenUnsatisfiable") != "ScheduleAnyway"]
-    if hard:
-        out.append("topology spread")
-    return out
+    return ["topology spread"] if hard else []
 
 
 def taint_text(taint: Taint) -> str:

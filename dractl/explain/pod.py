@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dractl.errors import DractlError
-from dractl.explain.allocated import waiting_elsewhere
+from dractl.explain.allocated import reservation_full, waiting_elsewhere
 from dractl.explain.answer import Answer
 from dractl.explain.case import FITS, Case
 from dractl.explain.claim import (
@@ -140,8 +140,9 @@ def _waits_for_allocated(
     report.verdict = "allocated"
     if gates(inventory, [pod], answer):
         return
+    full = [claim for claim in claims if reservation_full(answer, claim, [pod])]
     blocked = [claim for claim in claims if not waiting_elsewhere(inventory, answer, claim, pod)]
-    report.unplaceable = bool(blocked) and bool(answer.summary)
+    report.unplaceable = (bool(blocked) or bool(full)) and bool(answer.summary)
     if not answer.summary:
         names = listing([str(key_of(claim)) for claim in claims], 4)
         answer.say(

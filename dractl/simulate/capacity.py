@@ -13,7 +13,7 @@ from dractl.explain.words import natural
 from dractl.inventory import Inventory, Key
 from dractl.kube.objects import Meta, Node, ResourceClaim
 from dractl.report import API_VERSION, to_plain
-from dractl.simulate.place import Cluster, Unit, nodes_of
+from dractl.simulate.cluster import Cluster, Unit, nodes_of
 
 MOST = 1000
 """Copies on one node after which counting stops: a device without capacity can be shared without limit."""

@@ -222,7 +222,7 @@ def _rule_words(case: Case, code: str, shared: str, names: list[str], nodes: Seq
         return f"{where} {plural(number, 'is')} cordoned"
     if code == "node-taint":
         return f"{where} {plural(number, 'has', 'have')} the {shared}"
-    if code == "node-resources":
+    if code in ("node-resources", "pod-affinity", "pod-anti-affinity"):
         return f"on {where}: {shared}"
     if code == "claim":
         return shared

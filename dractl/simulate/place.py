@@ -4,47 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dractl.allocator.allocator import Allocator, NodeResult
+from dractl.allocator.allocator import NodeResult
 from dractl.allocator.profile import Profile
 from dractl.allocator.search import Limits
-from dractl.allocator.state import AllocatedState
 from dractl.explain.case import ERROR, FITS
-from dractl.explain.eligibility import pod_on_node, used_on_nodes
-from dractl.explain.lifecycle import usable_nodes
-from dractl.explain.words import natural
-from dractl.inventory import Inventory, Key, LinkState, key_of
+from dractl.inventory import Inventory, LinkState, PodClaim, key_of
+from dractl.inventory.links import resolve_pod
 from dractl.kube.decode import decode
 from dractl.kube.decode_resource import apply_defaults
 from dractl.kube.objects import (
-    Allocation,
     GenericObject,
     KubeObject,
     Meta,
-    Node,
     Pod,
     ResourceClaim,
     ResourceClaimTemplate,
 )
 from dractl.report import API_VERSION, to_plain
+from dractl.simulate.cluster import Cluster, Unit
 
 _FINISHED = ("Succeeded", "Failed")
-
-
-@dataclass(slots=True)
-class Unit:
-    """What is placed together: a pod with its unallocated claims, or a claim without a pod."""
-
-    name: str
-    claims: list[ResourceClaim]
-    pod: Pod | None = None
-    held: list[ResourceClaim] = field(default_factory=list)
-    """Claims of the pod that are allocated already and tie it to their nodes."""
-    problem: str = ""
-    """What keeps it from being tried at all (a template that is not there)."""
 
 
 @dataclass(slots=True)
@@ -75,67 +57,17 @@ class Simulation:
         return {"apiVersion": API_VERSION, "kind": "Simulation", **to_plain(self)}
 
 
-class Cluster:
-    """A state that grows: what is placed holds its devices for those that come after."""
-
-    def __init__(self, inventory: Inventory, profile: Profile, limits: Limits) -> None:
-        self.inventory = inventory
-        self.profile = profile
-        self.limits = limits
-        self.used = used_on_nodes(inventory.pods.values())
-        self.taken: list[ResourceClaim] = []
-        self._holding = [claim for claim in inventory.claims.values() if claim.allocation is not None]
-        self._allocator = Allocator(
-            profile, inventory.slices, inventory.classes.values(), self._holding, inventory.taint_rules
-        )
-        self.nodes = sorted(nodes_of(inventory).values(), key=lambda node: natural(node.meta.name))
-
-    def results(self, unit: Unit, only: Iterable[Node] | None = None) -> dict[str, NodeResult]:
-        """The allocator's answers on the nodes that the unit's pod may use."""
-        nodes = [node for node in (self.nodes if only is None else only) if self._may(unit, node)]
-        return self._allocator.allocate_nodes(unit.claims, nodes, self.limits).by_node
-
-    def take(self, unit: Unit, result: NodeResult) -> None:
-        """Let the unit have what it was given."""
-        for claim, allocation in zip(unit.claims, result.allocations or [], strict=True):
-            self.taken.append(replace(claim, allocation=_distinct(allocation, len(self.taken))))
-        features = self.profile.features
-        changed = copy(self._allocator)
-        changed.state = AllocatedState.of([*self._holding, *self.taken], features.consumable_capacity)
-        self._allocator = changed
-
-    def _may(self, unit: Unit, node: Node) -> bool:
-        name = node.meta.name
-        if unit.pod is not None and not pod_on_node(unit.pod, node, self.used.get(name)).eligible:
-            return False
-        held = [claim.allocation for claim in unit.held if claim.allocation is not None]
-        return all(name in usable_nodes(self.inventory, allocation) for allocation in held)
-
-
-def _distinct(allocation: Allocation, number: int) -> Allocation:
-    """Shares with identities of their own, so that their amounts add up."""
-    results = [
-        replace(item, share_id=f"{number}-{index}") if item.share_id is not None else item
-        for index, item in enumerate(allocation.results)
-    ]
-    return replace(allocation, results=results)
-
-
-def nodes_of(inventory: Inventory) -> dict[str, Node]:
-    """The nodes; where none was recorded, those that slices name."""
-    if inventory.nodes:
-        return dict(inventory.nodes)
-    names = {name for pool in inventory.pools.values() for name in pool.nodes}
-    return {name: Node(Meta(name=name, labels={"kubernetes.io/hostname": name})) for name in sorted(names)}
-
-
 def place(inventory: Inventory, profile: Profile, units: Sequence[Unit], release: str, limits: Limits) -> Simulation:
     """Place units in their order, each on the first node (by name) where it fits.
 
     Which of several nodes kube-scheduler would take depends on its scores; ``Placement.nodes`` says how many there
     were. An error that the scheduler meets on any allowed node ends the attempt, as it does there.
     """
-    cluster = Cluster(inventory, profile, limits)
+    return place_on(Cluster(inventory, profile, limits), units, release)
+
+
+def place_on(cluster: Cluster, units: Sequence[Unit], release: str) -> Simulation:
+    """Place units on a cluster, which is changed by that."""
     placements = [_place(cluster, unit) for unit in units]
     placed = sum(item.verdict == FITS for item in placements)
     notes = []
@@ -147,9 +79,11 @@ def place(inventory: Inventory, profile: Profile, units: Sequence[Unit], release
 def _place(cluster: Cluster, unit: Unit) -> Placement:
     if unit.problem:
         return Placement(unit.name, "error", reason=unit.problem)
+    unit = cluster.settled(unit)
     results = cluster.results(unit)
     fatal = next((item for item in results.values() if item.verdict == ERROR and item.fatal), None)
     if fatal is not None:
+        fatal = cluster.again(unit, fatal.node)
         return Placement(unit.name, ERROR, reason=f"{fatal.error} (on {fatal.node}; it ends the attempt on all nodes)")
     fitting = [item for item in results.values() if item.verdict == FITS]
     if not fitting:
@@ -174,7 +108,7 @@ def _kept_off(cluster: Cluster, unit: Unit) -> str:
     counts: Counter[str] = Counter()
     for node in cluster.nodes:
         if unit.pod is not None:
-            counts.update(item.shared for item in pod_on_node(unit.pod, node, cluster.used.get(node.meta.name)).reasons)
+            counts.update(item.shared for item in cluster.reasons(unit.pod, node))
     rules = [text for text, _ in counts.most_common(3)]
     return f"its pod may use no node: {', '.join(rules)}" if rules else "its pod may use no node"
 
@@ -219,7 +153,7 @@ def waiting_units(inventory: Inventory) -> list[Unit]:
 def unit_of(inventory: Inventory, pod: Pod) -> Unit:
     """A pod with the claims that it needs; those that are not made yet are made from their templates."""
     unit = Unit(f"pod {key_of(pod)}", [], pod)
-    for link in inventory.pod_claims.get(key_of(pod), []):
+    for link in _links(inventory, pod):
         if link.claim is not None and link.state is LinkState.FOUND:
             (unit.held if link.claim.allocation is not None else unit.claims).append(link.claim)
         elif link.template is not None and link.entry is not None:
@@ -229,6 +163,13 @@ def unit_of(inventory: Inventory, pod: Pod) -> Unit:
         elif link.state is not LinkState.NOT_NEEDED:
             unit.problem = f"ResourceClaim {link.claim_name} does not exist"
     return unit
+
+
+def _links(inventory: Inventory, pod: Pod) -> list[PodClaim]:
+    """The claims of a pod, also of one that the inventory does not hold."""
+    if inventory.pods.get(key_of(pod)) is pod:
+        return inventory.pod_claims.get(key_of(pod), [])
+    return resolve_pod(pod, inventory.claims, inventory.templates, {}, {})
 
 
 def claim_from(template: ResourceClaimTemplate, name: str) -> ResourceClaim:
@@ -249,7 +190,7 @@ def manifest_units(inventory: Inventory, items: Sequence[KubeObject], replicas: 
     copies = [made for pod in pods for made in _repeated(pod, replicas)]
     copies += [made for item in items if isinstance(item, GenericObject) for made in workload_pods(item, replicas)]
     for pod in copies:
-        unit = unit_of(_with(inventory, pod), pod)
+        unit = unit_of(inventory, pod)
         if pod.resource_claims:
             units.append(unit)
         for entry in pod.resource_claims:
@@ -274,12 +215,6 @@ def _repeated(pod: Pod, replicas: int | None) -> list[Pod]:
     if not replicas or replicas == 1:
         return [pod]
     return [replace(pod, meta=replace(pod.meta, name=f"{pod.meta.name}-{number}")) for number in range(replicas)]
-
-
-def _with(inventory: Inventory, pod: Pod) -> Inventory:
-    if inventory.pods.get(Key(pod.meta.namespace, pod.meta.name)) is pod:
-        return inventory
-    return Inventory([*inventory.objects, pod], inventory.provenance)
 
 
 def workload_pods(item: GenericObject, replicas: int | None) -> list[Pod]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from dractl.allocator.allocator import Allocator, NodeResult
 from dractl.allocator.state import AllocatedState
 from dractl.explain.case import ERROR, FITS, Case
-from dractl.explain.eligibility import pod_on_node, used_on_nodes
+from dractl.explain.eligibility import used_on_nodes
 from dractl.explain.lifecycle import usable_nodes
 from dractl.inventory import Key, key_of
 from dractl.kube.objects import (
@@ -89,7 +89,7 @@ class Variant:
 
     def _may(self, name: str, node: Node) -> bool:
         inventory = self.case.inventory
-        if self.pods and not any(pod_on_node(pod, node, self.used.get(name)).eligible for pod in self.pods):
+        if self.pods and not any(self.case.judge(pod, node, self.used.get(name)).eligible for pod in self.pods):
             return False
         return all(
             claim.allocation is None or name in usable_nodes(inventory, claim.allocation) for claim in self.case.held

@@ -97,8 +97,5 @@ def test_init_containers_count_by_their_peak_and_sidecars_always():
 def test_what_is_not_judged_is_said():
     anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
     spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
-    assert unjudged(decode(pod("p", affinity=anti, topologySpreadConstraints=spread))) == [
-        "pod anti-affinity",
-        "topology spread",
-    ]
+    assert unjudged(decode(pod("p", affinity=anti, topologySpreadConstraints=spread))) == ["topology spread"]
     assert unjudged(decode(pod("p"))) == []
