@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,15 @@ from dractl.cli import options
 from dractl.cli.app import new_app
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dractl.diagnose.run import Diagnosis
+    from dractl.explain.claim import Question
+    from dractl.rules.finding import Severity
 
 app = new_app()
+_PAUSE = 5.0
+"""Seconds between two looks with --wait: a whole cluster is read each time."""
 
 
 class Format(StrEnum):
@@ -55,6 +62,12 @@ def diagnose(
         Threshold, typer.Option("--fail-on", help="Exit with 1 from this severity on.", show_default=True)
     ] = Threshold.ERROR,
     output: Annotated[Format, typer.Option("--output", "-o", help="Output format.", show_default=False)] = Format.TEXT,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Look again and again until nothing at the threshold is left.")
+    ] = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Longest time to --wait (5m; 0: no limit).")
+    ] = "5m",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if anything could not be read.")] = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
@@ -64,21 +77,96 @@ def diagnose(
 ) -> int:
     """Look for all that is wrong: claims that wait, devices held twice, broken pools, taints, roles, versions."""
     from dractl.cli.explain import question_of
+    from dractl.cli.frame import seconds_of
     from dractl.cli.source import open_inventory
-    from dractl.diagnose.run import diagnose as run
-    from dractl.errors import Exit
+    from dractl.errors import DractlError, Exit
     from dractl.rules.finding import Severity
 
     _known(categories or [])
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, everything=True)
-    report = run(
-        question_of(inventory, kubernetes), categories or (), _codes(select), _codes(ignore)
-    )
-    _emit(report, output, Severity(fail_on.value))
-    if strict and inventory.provenance.unseen:
+    chosen = _Chosen(categories or [], _codes(select), _codes(ignore), Severity(fail_on.value))
+    chosen.check()
+    if wait and (snapshot or demo):
+        raise DractlError("--wait needs a running cluster", "Leave out --wait, or --snapshot and --demo.")
+
+    def look() -> tuple[Diagnosis, bool]:
+        inventory = open_inventory(snapshot, demo, context, kubeconfig, everything=True)
+        return chosen.look(question_of(inventory, kubernetes)), bool(inventory.provenance.unseen)
+
+    report, unseen = _until_good(look, chosen.threshold, seconds_of(timeout, "--timeout")) if wait else look()
+    _emit(report, output, chosen.threshold)
+    if strict and unseen:
         return Exit.NO_CLUSTER
-    worst = report.worst()
-    return Exit.NOT_GOOD if worst is not None and worst.at_least(Severity(fail_on.value)) else Exit.GOOD
+    return Exit.NOT_GOOD if chosen.bad(report) else Exit.GOOD
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """Which checks are made, and from which severity on a finding is too much."""
+
+    categories: list[str]
+    select: list[str]
+    ignore: list[str]
+    threshold: Severity
+
+    def check(self) -> None:
+        """Raise a DractlError if no check is left."""
+        from dractl.diagnose.run import checks_of
+        from dractl.errors import DractlError
+
+        if not checks_of(self.categories, self.select, self.ignore):
+            what = " and ".join(
+                f"{option} {','.join(codes)}"
+                for option, codes in (("--select", self.select), ("--ignore", self.ignore))
+                if codes
+            )
+            where = f" of {', '.join(self.categories)}" if self.categories else ""
+            raise DractlError(
+                f"{what} leave no check{where} to be made", "See what each code is with: dractl diagnose -o wide --demo"
+            )
+
+    def look(self, question: Question) -> Diagnosis:
+        """Make the checks."""
+        from dractl.diagnose.run import diagnose as run
+
+        return run(question, self.categories, self.select, self.ignore)
+
+    def bad(self, report: Diagnosis) -> bool:
+        """Whether anything at the threshold was found."""
+        worst = report.worst()
+        return worst is not None and worst.at_least(self.threshold)
+
+
+def _until_good(
+    look: Callable[[], tuple[Diagnosis, bool]], threshold: Severity, limit: float
+) -> tuple[Diagnosis, bool]:
+    """Look again until nothing at the threshold is left or ``limit`` seconds (0: no limit) are over.
+
+    A cluster that cannot be asked for a while is no failure, once it has answered.
+    """
+    import time
+
+    from dractl.cli.output import note
+    from dractl.errors import DractlError
+    from dractl.sources import wait
+
+    end = time.monotonic() + limit if limit else None
+    found, said = look(), ""
+    while True:
+        left = sum(item.severity.at_least(threshold) for item in found[0].findings)
+        if not left:
+            return found
+        if end is not None and time.monotonic() >= end:
+            note(f"note: {left} left when the time to wait was over")
+            return found
+        text = f"note: {left} at severity {threshold.value} or worse; waiting"
+        if text != said:
+            note(text)
+            said = text
+        wait.pause(_PAUSE if end is None else max(0.0, min(_PAUSE, end - time.monotonic())))
+        try:
+            found = look()
+        except DractlError as error:
+            note(f"note: {error.message}; still waiting")
 
 
 def _known(categories: list[str]) -> None:
@@ -102,17 +190,15 @@ def _codes(values: list[str] | None) -> list[str]:
     return out
 
 
-def _emit(report: Diagnosis, output: Format, threshold: object) -> None:
+def _emit(report: Diagnosis, output: Format, threshold: Severity) -> None:
     from dractl import __version__
     from dractl.cli.output import emit, emit_report
     from dractl.render.diagnosis import to_junit, to_sarif
     from dractl.render.text.diagnose import render_diagnosis
-    from dractl.rules.finding import Severity
 
     if output is Format.SARIF:
         emit(to_sarif(report, __version__))
     elif output is Format.JUNIT:
-        assert isinstance(threshold, Severity)
         emit(to_junit(report, threshold))
     else:
         wide = output is Format.WIDE

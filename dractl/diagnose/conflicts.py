@@ -5,38 +5,73 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
-from dractl.diagnose.check import Context, claim_ref
-from dractl.explain.words import count, listing, ranges
-from dractl.inventory import DeviceId, Holder, Inventory, Pool, PublishedDevice, key_of
+from dractl.diagnose.check import Context, Waiting, claim_ref
+from dractl.explain.report import ClaimExplanation
+from dractl.explain.words import count, listing, moment, plural, ranges, seconds_between
+from dractl.inventory import DeviceId, Holder, Inventory, Key, Pool, PublishedDevice, key_of
 from dractl.kube.drivers import DRIVERS
 from dractl.kube.objects import Pod, ResourceClaim
 from dractl.kube.quantity import Quantity
-from dractl.rules import allocation, conflicts
+from dractl.rules import allocation, conflicts, lifecycle, scheduler
 from dractl.rules.finding import Finding, ObjectRef, Severity
 
 _FINISHED = ("Succeeded", "Failed")
 
 
+_QUEUED = {allocation.FULL_OF_HOLDERS.code, scheduler.NO_PREEMPTION.code}
+"""Codes of a claim that only waits for its turn."""
+_FRESH = 60
+"""Seconds in which a pod may wait without anything being wrong."""
+
+
 def pending_claims(context: Context) -> Iterator[Finding]:
-    """Claims that pods wait for, each with the sentence that explains it."""
-    for key, report in context.pending.items():
+    """Claims that pods wait for, each with the sentence that explains it; claims of one form are taken together."""
+    for waiting in context.waiting:
+        report, key = waiting.report, waiting.claims[0]
         related = tuple(ObjectRef("Pod", pod.name, pod.namespace) for pod in report.pods)
+        related += tuple(ObjectRef("ResourceClaim", other.name, other.namespace) for other in waiting.claims[1:])
         codes = sorted({found.code for found in report.findings})
         evidence = {"verdict": report.verdict, "codes": codes, "age": report.age}
-        hint = f"dractl explain claim {key.name} -n {key.namespace}"
-        if report.fixes:
-            hint = f"{report.fixes[0].text} ({hint})"
-        elif report.actions:
-            hint = f"{report.actions[0]} ({hint})"
-        severity = Severity.INFO if report.verdict == "fits" else None
+        message = report.summary
+        if len(waiting.claims) > 1:
+            evidence["claims"] = [str(one) for one in waiting.claims]
+            others = listing([str(one) for one in waiting.claims[1:]], 3)
+            alike = plural(len(waiting.claims) - 1, "claim like it waits", "claims like it wait")
+            message += f" {len(waiting.claims) - 1:,} more {alike} too: {others}."
         yield conflicts.CLAIM_PENDING.finding(
-            report.summary,
+            message,
             ObjectRef("ResourceClaim", key.name, key.namespace),
-            severity=severity,
+            severity=_weight(context, waiting, codes),
             evidence=evidence,
-            hint=hint,
+            hint=_next_step(report, key),
             related=related,
         )
+
+
+def _next_step(report: ClaimExplanation, key: Key) -> str:
+    command = f"dractl explain claim {key.name} -n {key.namespace}"
+    if report.fixes:
+        return f"{report.fixes[0].text}; tried out, see: {command}"
+    if report.actions:
+        return f"{report.actions[0].rstrip('.')}; see: {command}"
+    return command
+
+
+def _weight(context: Context, waiting: Waiting, codes: list[str]) -> Severity | None:
+    """For information, if nothing is wrong: it fits, is kept back on purpose, or is only seconds old."""
+    inventory, report = context.inventory, waiting.report
+    if report.verdict == "fits" or lifecycle.SCHEDULING_GATED.code in codes:
+        return Severity.INFO
+    if inventory.provenance.taken and all(
+        _seconds_old(context, inventory.claims[key].meta.creation_timestamp) < _FRESH for key in waiting.claims
+    ):
+        return Severity.INFO
+    return Severity.WARNING if codes and set(codes) <= _QUEUED else None
+
+
+def _seconds_old(context: Context, stamp: str | None) -> float:
+    age = seconds_between(stamp, moment(context.question.now or context.inventory.as_of))
+    return age if age is not None else float("inf")
 
 
 def held_twice(context: Context) -> Iterator[Finding]:
@@ -231,7 +266,8 @@ def whole_and_part(context: Context) -> Iterator[Finding]:
 
 def priority_inversions(context: Context) -> Iterator[Finding]:
     """Waiting pods with a higher priority than those that hold what they wait for."""
-    for key, report in context.pending.items():
+    for waiting in context.waiting:
+        report, key = waiting.report, waiting.claims[0]
         wanted = max((pod.priority or 0 for pod in report.pods if pod.role == "waiting"), default=None)
         if wanted is None or report.verdict == "fits":
             continue

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dractl.diagnose.check import Context, claim_ref
 from dractl.explain.lifecycle import gone_consumers, pods_known, since
 from dractl.explain.pod import explain_pod
-from dractl.explain.words import listing, moment, near
-from dractl.inventory import LinkState, PodClaim, key_of
-from dractl.kube.objects import Event, Pod, ResourceClaim
+from dractl.explain.words import count, listing, moment, near, plural
+from dractl.inventory import Inventory, LinkState, PodClaim, key_of
+from dractl.kube.objects import ClaimSpec, Event, Pod, ResourceClaim, ResourceClaimTemplate
 from dractl.rules import allocation, lifecycle
 from dractl.rules.finding import Finding, ObjectRef, Rule, Severity
 
@@ -60,25 +60,48 @@ def _missing(context: Context, link: PodClaim, rule: Rule, kind: str, name: str)
 
 
 def classes_missing(context: Context) -> Iterator[Finding]:
-    """Claims and templates that name a class that is not there."""
+    """Claims and templates that name a class that is not there, and the pods that wait because of it."""
     inventory = context.inventory
-    named: dict[str, list[str]] = {}
-    owners = [(f"claim {key_of(item)}", item.spec) for item in inventory.claims.values() if item.allocation is None]
-    owners += [(f"template {key_of(item)}", item.spec) for item in inventory.templates.values()]
-    for owner, spec in owners:
-        for request in spec.requests:
-            for one in [request.exactly] if request.exactly else request.first_available:
-                if one.device_class_name and one.device_class_name not in inventory.classes:
-                    named.setdefault(one.device_class_name, []).append(owner)
-    for name, users in sorted(named.items()):
-        alike = near(name, inventory.classes)
-        there = f"classes there: {listing(inventory.classes) or 'none'}"
-        yield allocation.UNKNOWN_CLASS.finding(
-            f"DeviceClass {name} does not exist, but {listing(dict.fromkeys(users))} "
-            f"{'names' if len(set(users)) == 1 else 'name'} it",
-            ObjectRef("DeviceClass", name),
-            hint=f"did you mean {listing(alike, 3, 'or')}?" if alike else there,
-        )
+    claims: dict[str, list[ResourceClaim]] = {}
+    templates: dict[str, list[ResourceClaimTemplate]] = {}
+    for claim in inventory.claims.values():
+        if claim.allocation is None:
+            for name in _unknown_classes(inventory, claim.spec):
+                claims.setdefault(name, []).append(claim)
+    for template in inventory.templates.values():
+        for name in _unknown_classes(inventory, template.spec):
+            templates.setdefault(name, []).append(template)
+    for name in sorted(claims.keys() | templates.keys()):
+        yield _class_missing(inventory, name, claims.get(name, []), templates.get(name, []))
+
+
+def _unknown_classes(inventory: Inventory, spec: ClaimSpec) -> list[str]:
+    names = [
+        one.device_class_name
+        for request in spec.requests
+        for one in ([request.exactly] if request.exactly else request.first_available)
+    ]
+    return [name for name in dict.fromkeys(names) if name and name not in inventory.classes]
+
+
+def _class_missing(
+    inventory: Inventory, name: str, claims: list[ResourceClaim], templates: list[ResourceClaimTemplate]
+) -> Finding:
+    pods = list(dict.fromkeys(pod for claim in claims for pod in inventory.claim_pods.get(key_of(claim), [])))
+    users = [f"claim {key_of(item)}" for item in claims] + [f"template {key_of(item)}" for item in templates]
+    waits = f"; {count(len(pods), 'pod')} {plural(len(pods), 'waits', 'wait')} for it: " if pods else ""
+    waits += listing([str(key_of(pod)) for pod in pods], 4)
+    alike = near(name, inventory.classes)
+    there = f"install the driver that brings class {name}, or name a class that exists: " + (
+        listing(inventory.classes, 12) or "there is none"
+    )
+    return allocation.UNKNOWN_CLASS.finding(
+        f"DeviceClass {name} does not exist, but {listing(users)} {plural(len(users), 'names', 'name')} it{waits}",
+        ObjectRef("DeviceClass", name),
+        severity=None if claims else Severity.WARNING,
+        hint=f"did you mean {listing(alike, 3, 'or')}?" if alike else there,
+        related=(*map(claim_ref, claims), *map(_pod_ref, pods)),
+    )
 
 
 def foreign_claims(context: Context) -> Iterator[Finding]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dractl.diagnose.check import CATEGORIES, Check, Context
+from dractl.diagnose.damage import damage
 from dractl.diagnose.registry import CHECKS
 from dractl.explain.claim import Question
 from dractl.report import API_VERSION
-from dractl.rules import itself
+from dractl.rules import allocation, conflicts, itself
 from dractl.rules.finding import Finding, Outcome, Severity
 
 
@@ -99,15 +100,42 @@ def diagnose(
     )
     if question.release.source.startswith("assumed"):
         report.notes.append(f"the input does not say which Kubernetes it is of; {question.release.minor} is assumed")
-    for check in CHECKS:
-        if check.category in chosen and not _unwanted(check.rule.code, select, ignore):
-            _run(context, check, report)
+    for check in checks_of(chosen, select, ignore):
+        _run(context, check, report)
     if "hardware" in chosen:
         report.notes.append("hardware: compare a node with what is published for it: dractl discover --compare, on it")
     for kind, reason in sorted(inventory.provenance.unseen.items()):
         report.findings.append(itself.NOT_SEEN.finding(f"{kind} could not be read: {reason}"))
-    report.findings.sort(key=lambda item: (-item.severity.rank, item.code, str(item.subject)))
+    report.findings = _once(report.findings)
+    report.findings.sort(key=damage)
     return report
+
+
+def checks_of(
+    categories: Collection[str], select: Collection[str] = (), ignore: Collection[str] = ()
+) -> list[Check]:
+    """The checks that such a choice leaves; arguments as of ``diagnose``."""
+    return [
+        check
+        for check in CHECKS
+        if (not categories or check.category in categories) and not _unwanted(check.rule.code, select, ignore)
+    ]
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    """Without the claims that wait for nothing but what another finding names already, with them in it."""
+    told = {
+        str(ref) for item in findings if item.code == allocation.UNKNOWN_CLASS.code for ref in item.related
+    }
+    return [
+        item
+        for item in findings
+        if not (
+            item.code == conflicts.CLAIM_PENDING.code
+            and str(item.subject) in told
+            and allocation.UNKNOWN_CLASS.code in item.evidence.get("codes", ())
+        )
+    ]
 
 
 def _unwanted(code: str, select: Collection[str], ignore: Collection[str]) -> bool:

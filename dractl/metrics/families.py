@@ -34,15 +34,15 @@ def families(question: Question, now: str | None = None) -> list[Family]:
     """Everything that one state of the cluster says. ``now`` (RFC 3339) is what ages are counted to."""
     inventory = question.inventory
     rows = device_rows(inventory)
-    report = diagnose(question)
     context = Context(question)
+    report = diagnose(question, context=context)
     return [
         _counted(catalogue.DEVICES, ((row.driver, row.node or "", row.state) for row in rows)),
         _classes(context, rows),
         _counted(catalogue.POOLS, ((pool.driver, pool.status) for pool in pool_list(inventory))),
         _counted(catalogue.CLAIMS, (_claim(claim) for claim in inventory.claims.values())),
         _ages(inventory, now),
-        _reasons(report),
+        _reasons(context),
         _findings(report),
         _counted(catalogue.CHECKS, ((check.outcome,) for check in report.checks)),
         _counted(catalogue.TOPOLOGY, ((quality,) for quality in _qualities(inventory))),
@@ -93,12 +93,11 @@ def _ages(inventory: Inventory, now: str | None) -> Family:
     return Family(catalogue.PENDING_AGE, dict(sorted(oldest.items())))
 
 
-def _reasons(report: Diagnosis) -> Family:
-    pending = [item for item in report.findings if item.code == "DRA230"]
-    labels = []
-    for item in pending:
-        codes = [str(code) for code in item.evidence.get("codes") or []]
-        labels.append((str(item.evidence.get("verdict")), codes[0] if codes else ""))
+def _reasons(context: Context) -> Family:
+    labels: list[tuple[str, ...]] = []
+    for waiting in context.waiting:
+        codes = sorted({found.code for found in waiting.report.findings})
+        labels += [(waiting.report.verdict, codes[0] if codes else "")] * len(waiting.claims)
     return _counted(catalogue.PENDING_REASONS, labels)
 
 

@@ -65,3 +65,30 @@ def test_a_claim_that_goes_away(dractl, server, pending, waited, tmp_path):
 def test_wrong_use(dractl):
     assert dractl(*COMMAND, "--demo").code == 2
     assert dractl(*COMMAND, "--timeout", "soon").code == 2
+
+
+def test_diagnose_waits_until_nothing_is_left(dractl, server, waited, tmp_path):
+    """Slices of an incomplete pool arrive while it waits; the connection breaks meanwhile."""
+    command = ("diagnose", "--select", "DRA401", "--wait", "--kubeconfig", str(server.kubeconfig(tmp_path / "kc")))
+
+    def broken():
+        server.faults = lambda path, params: Fault(500, "no leader")
+
+    def arrived():
+        server.faults = lambda path, params: None
+        for item in server.lists("resourceslices"):
+            if item["spec"]["pool"]["name"] == "h100-3" and item["spec"]["driver"] == "gpu.nvidia.com":
+                item["spec"] = {**item["spec"], "pool": {**item["spec"]["pool"], "resourceSliceCount": 1}}
+
+    waited += [lambda: None, broken, arrived]
+    run = dractl(*command)
+    assert (run.code, waited) == (0, []), run.err
+    assert "1 at severity error or worse; waiting" in run.err
+    assert "still waiting" in run.err
+
+
+def test_diagnose_stops_waiting(dractl, server, tmp_path):
+    kubeconfig = str(server.kubeconfig(tmp_path / "kc"))
+    run = dractl("diagnose", "--select", "DRA401", "--wait", "--timeout", "1s", "--kubeconfig", kubeconfig)
+    assert run.code == 1 and "1 left when the time to wait was over" in run.err
+    assert dractl("diagnose", "--wait", "--demo").code == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from dractl.diagnose.run import CheckView, Diagnosis
@@ -12,6 +13,14 @@ from dractl.rules.registry import rule
 
 _MARKS = {"passed": "ok", "found": "!!", "skipped": "--", "failed": "??"}
 _INDENT = "    "
+_GLUE = "\x00"
+_WHOLE = re.compile(
+    # a command, up to where the sentence goes on
+    r"(?:kubectl|dractl) [a-z][^;,()\n]*?(?=[;,)]|\. |\.?$| tells | says | writes | and | to see )"
+    # a text in quotes
+    r"|'[^'\n]{1,60}'|\"[^\"\n]{1,60}\""
+)
+"""What is never broken over two lines, so that it can be pasted."""
 
 
 def render_diagnosis(report: Diagnosis, terminal: Terminal, wide: bool = False) -> str:
@@ -28,7 +37,8 @@ def render_diagnosis(report: Diagnosis, terminal: Terminal, wide: bool = False) 
             for item in found:
                 lines += _finding(item, terminal)
     if not report.findings:
-        lines += ["", "nothing found by the checks that were made"]
+        made = any(item.outcome in ("passed", "found") for item in report.checks)
+        lines += ["", "nothing found by the checks that were made" if made else "no check could be made"]
     if report.notes:
         lines += ["", *(f"note: {text}" for text in report.notes)]
     lines += ["", _total(report)]
@@ -54,19 +64,32 @@ def _category(name: str, checks: list[CheckView], terminal: Terminal, wide: bool
 
 
 def _finding(item: Finding, terminal: Terminal) -> list[str]:
+    about = rule(item.code)
+    title = about.title[:1].lower() + about.title[1:] if about.title[1:2].islower() or about.title[:2] == "A " else (
+        about.title
+    )
+    subject = clean(str(item.subject)) if item.subject is not None else ""
+    name = f"{item.code} {subject}".rstrip().replace(" ", _GLUE)
+    words = f"{name}{':' if subject else ''} {title}"
+    head = _wrap(words, terminal, "  ", _INDENT)
     code = terminal.red(item.code) if item.severity is Severity.ERROR else terminal.yellow(item.code)
-    subject = f"{item.subject}" if item.subject is not None else ""
-    lines = [f"  {code} {terminal.bold(subject)}".rstrip()]
-    lines += _wrap(item.message, terminal, _INDENT, _INDENT)
-    lines += _wrap(f"do: {item.hint or rule(item.code).fix}", terminal, _INDENT, _INDENT * 2)
-    return lines
+    head[0] = head[0].replace(item.code, code, 1)
+    if subject:
+        head = [line.replace(subject, terminal.bold(subject), 1) for line in head]
+    why = _wrap(_glued(f"why: {item.message}"), terminal, _INDENT, _INDENT * 2)
+    return head + why + _wrap(_glued(f"do:  {item.hint or about.fix}"), terminal, _INDENT, _INDENT * 2)
+
+
+def _glued(text: str) -> str:
+    return _WHOLE.sub(lambda found: found[0].replace(" ", _GLUE), clean(text))
 
 
 def _wrap(text: str, terminal: Terminal, first: str, rest: str) -> list[str]:
     width = max(40, min(terminal.width, 120))
-    return textwrap.wrap(
-        clean(text), width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    lines = textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
+    return [line.replace(_GLUE, " ") for line in lines]
 
 
 def _total(report: Diagnosis) -> str:
