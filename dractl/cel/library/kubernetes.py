@@ -147,6 +147,11 @@ def _sum(left: Quantity, right: Quantity, factor: int) -> ComputedQuantity:
     one, other = form_of(left), form_of(right)
     notation = right.notation if left.nano == 0 else left.notation
     nano = left.nano + factor * right.nano
+    if factor < 0 and other.unscaled == MIN_INT and not (one.wide or other.wide):
+        # Kubernetes negates in int64, where this number is its own negative (sic)
+        form = _sum_form(one, other)
+        if not form.wide:
+            return ComputedQuantity(left.nano + right.nano, notation, form)
     return ComputedQuantity(nano, notation, _sum_form(one, Form(factor * other.unscaled, other.exponent, other.wide)))
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dractl.cel.ast import Uint
-from dractl.cel.gotext import go_quote
 from dractl.cel.library import native
 from dractl.cel.values import (
     MAX_INT,
@@ -124,10 +123,15 @@ def _any(held: dict[str, Any]) -> Value:
     """A google.protobuf.Any cannot be written in an expression: what it holds is not known."""
     shown = []
     if held.get("type_url"):
-        shown.append(f"type_url:{go_quote(held['type_url'])}")
+        shown.append(f'type_url:"{_escaped_text(held["type_url"])}"')
     if held.get("value"):
         shown.append(f'value:"{_escaped(held["value"])}"')
     raise EvalError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(shown)}")
+
+
+def _escaped_text(text: str) -> str:
+    """The same for a text."""
+    return "".join(_escaped(char.encode()) if char < "\x80" else char for char in text)
 
 
 def _escaped(data: bytes) -> str:
