@@ -19,7 +19,7 @@ from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Problem, find_
 from dractl.validation import check, references
 from dractl.validation.facts import Facts, Spot, collect
 from dractl.validation.factstore import Alike, FactStore, Ref
-from dractl.validation.model import Fault, text
+from dractl.validation.model import Fault, group_of, text
 from dractl.validation.report import Item, ObjectResult, ValidationReport, cut, in_order
 from dractl.validation.server import environment_of
 from dractl.validation.settings import Settings
@@ -49,6 +49,7 @@ class Choice:
     keep_objects: bool = True
     keep_claims: bool = False
     old: Mapping[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    """Objects as they are now, by kind, namespace (empty where it has none) and name."""
 
 
 @dataclass(slots=True)
@@ -220,7 +221,7 @@ def _check_document(document: Document, explicit: bool, choice: Choice, result: 
     checked = check.check_object(
         value,
         choice.settings,
-        old=choice.old.get(_identity(value)) if choice.old else None,
+        old=_old(value, choice) if choice.old else None,
         repeated=repeated,
         source=document.source,
         lenient_about_kind=not explicit,
@@ -262,11 +263,17 @@ def subject_of(value: Any) -> ObjectRef:
     return ObjectRef(*(cut(part, NAME_LIMIT) for part in parts))
 
 
-def _identity(value: Any) -> tuple[str, str, str]:
+def _old(value: Any, choice: Choice) -> dict[str, Any] | None:
+    """The object as it is now, by the names that the manifest gives."""
     meta = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(meta, dict):
-        return ("", "", "")
-    return text(value.get("kind")), text(meta.get("namespace")) or "default", text(meta.get("name"))
+        return None
+    kind, space, name = text(value.get("kind")), text(meta.get("namespace")), text(meta.get("name"))
+    for namespace in (space, choice.settings.namespace) if not space else (space, ""):
+        found = choice.old.get((kind, namespace, name))
+        if found is not None and group_of(text(found.get("apiVersion"))) == group_of(text(value.get("apiVersion"))):
+            return found
+    return None
 
 
 def _keep(document: Document, checked: check.Checked, choice: Choice, result: FileResult) -> None:
@@ -317,7 +324,7 @@ def _add_cross_faults(
             if not isinstance(document, Document):
                 continue
             here: Ref = (document.source, document.index, document.prefix)
-            mine = collect(document.value, environment) if here in refs else None
+            mine = collect(document.value, environment, choice.settings.namespace) if here in refs else None
             if mine is not None:
                 verdict = _place_all(report, document, mine, refs[here])
                 _worsen(report, total, here, verdict, objects, document)

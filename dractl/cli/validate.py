@@ -84,7 +84,8 @@ def validate(
         typer.Option("--old", metavar="FILE", help="The objects as they are now: check the changes, too."),
     ] = None,
     against_live: Annotated[
-        bool, typer.Option("--against-live", help="As --old, with the objects of the snapshot.")
+        bool,
+        typer.Option("--against-live", help="As --old, with the objects of the cluster: running, or of the snapshot."),
     ] = False,
     show_defaults: Annotated[
         bool, typer.Option("--show-defaults", help="Show what the server adds and drops when it stores the objects.")
@@ -96,10 +97,11 @@ def validate(
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
     require_fit: Annotated[
-        bool, typer.Option("--require-fit", help="With a snapshot: a claim has to fit on at least one node.")
+        bool, typer.Option("--require-fit", help="With a cluster or snapshot: a claim has to fit on at least one node.")
     ] = False,
     min_nodes: Annotated[
-        int, typer.Option("--min-nodes", metavar="N", min=0, help="With a snapshot: ... on at least N nodes.")
+        int,
+        typer.Option("--min-nodes", metavar="N", min=0, help="With a cluster or snapshot: ... on at least N nodes."),
     ] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Processes (0: by itself).")] = 0,
     config: Annotated[
@@ -123,22 +125,26 @@ def validate(
     if not show_defaults and not any(sink.format in ("json", "junit") for sink in sinks):
         choice = replace(choice, keep_objects=False)
     threshold = _threshold(fail_on or found.get("fail-on", "error"))
-    snapshot = snapshot or (None if demo or context else found.get("snapshot"))
-    if against_live and not old:
-        if not snapshot:
-            raise DractlError("--against-live needs a cluster", "Give --snapshot FILE, or --old FILE with the objects.")
-        old = snapshot
-    if old:
-        choice = _with_old(choice, old)
+    snapshot = snapshot or (None if demo or context or kubeconfig else found.get("snapshot"))
+    if old and against_live:
+        raise DractlError("--old and --against-live exclude each other", "Give one of them.")
     if fix:
         code = _fix(paths, choice, diff)
         if code is not None:
             return code
-    fleet = _fleet(snapshot, demo, context, kubeconfig, kubernetes or found.get("kubernetes"), choice)
-    if fleet is None and (require_fit or min_nodes):
-        raise DractlError("--require-fit and --min-nodes need a fleet", "Give --snapshot FILE, or --demo.")
-    if fleet is not None:
-        choice = fleet.choice
+    if old:
+        choice = _with_old(choice, old)
+    fleet = None
+    if snapshot or demo or context or kubeconfig or against_live:
+        from dractl.cli.fleet import Fleet, read_cluster_state
+
+        state = read_cluster_state(snapshot, demo, context, kubeconfig, against_live)
+        fleet = Fleet(state, kubernetes or found.get("kubernetes"), choice)
+        choice = replace(fleet.choice, old=state.objects()) if against_live else fleet.choice
+    elif require_fit or min_nodes:
+        raise DractlError(
+            "--require-fit and --min-nodes need a fleet", "Give --snapshot FILE, --context NAME, or --demo."
+        )
     known = fleet.known if fleet is not None else None
     baseline = baseline or (None if write_baseline else found.get("baseline"))
     choice = _with_baseline(choice, baseline)
@@ -294,7 +300,7 @@ def _with_old(choice: Choice, old: str) -> Choice:
         value = document.value
         if isinstance(value, dict) and isinstance(value.get("metadata"), dict):
             meta = value["metadata"]
-            key = (str(value.get("kind")), str(meta.get("namespace") or "default"), str(meta.get("name")))
+            key = (str(value.get("kind")), str(meta.get("namespace") or ""), str(meta.get("name")))
             known[key] = value
     return replace(choice, old=known)
 
@@ -377,24 +383,7 @@ def _rendered(sink: Sink, report: ValidationReport, threshold: Severity | None) 
     return render_validation(report, PLAIN if sink.file else terminal())
 
 
-# --- fleet, fix -----------------------------------------------------------------------------------------------------
-
-
-def _fleet(
-    snapshot: str | None,
-    demo: bool,
-    context: str | None,
-    kubeconfig: str | None,
-    kubernetes: str | None,
-    choice: Choice,
-) -> Any:
-    """The fleet to check against, or None where none is named."""
-    if not (snapshot or demo or context):
-        return None
-    from dractl.cli.fleet import Fleet
-    from dractl.cli.source import open_inventory
-
-    return Fleet(open_inventory(snapshot, demo, context, kubeconfig), kubernetes, choice)
+# --- fix ------------------------------------------------------------------------------------------------------------
 
 
 def _fix(paths: list[str], choice: Choice, diff: bool) -> int | None:

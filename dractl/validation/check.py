@@ -11,6 +11,7 @@ from dractl.rules.finding import Severity
 from dractl.validation import facts as collected
 from dractl.validation import server, versions
 from dractl.validation.advice import advice
+from dractl.validation.applying import as_applied
 from dractl.validation.model import Fault, Json, Path, group_of, mapping, pod_views, text
 from dractl.validation.plugins import plugin_faults
 from dractl.validation.settings import GROUP, Settings
@@ -179,7 +180,7 @@ def _at_release(settings: Settings, release: tuple[int, int]) -> Settings:
 
 
 def _judge(checked: Checked, value: Json, settings: Settings, old: Json | None, repeated: frozenset[Path]) -> None:
-    judgement = server.judge(value, settings, old, repeated)
+    judgement = server.judge(value if old is None else as_applied(value, old), settings, old, repeated)
     checked.faults += judgement.faults
     checked.warnings = judgement.warnings
     checked.judgement = judgement
@@ -195,7 +196,7 @@ def _advise(checked: Checked, value: Json, settings: Settings) -> None:
         found = [fault for fault in found if fault.rule is not advice_rules.EMPTY_CLAIM]
     checked.faults += found
     checked.faults += plugin_faults(value)
-    checked.facts = collected.collect(value, environment)
+    checked.facts = collected.collect(value, environment, settings.namespace)
 
 
 # --- pod templates in kinds that are not known ------------------------------------------------------------------------

@@ -100,12 +100,12 @@ class Facts:
             yield from (spot for *_, spot in self.slice.consumes)
 
 
-def collect(value: Json, environment: Environment) -> Facts | None:
-    """The facts of an object; None for kinds that play no part."""
+def collect(value: Json, environment: Environment, namespace: str = "default") -> Facts | None:
+    """The facts of an object; None for kinds that play no part. ``namespace`` is where it goes if it names none."""
     kind = text(value.get("kind"))
     meta = mapping(value.get("metadata"))
     name = text(meta.get("name"))
-    facts = Facts(kind, text(meta.get("namespace")) or "default", name, Spot(("metadata", "name")))
+    facts = Facts(kind, text(meta.get("namespace")) or namespace, name, Spot(("metadata", "name")))
     claim = claim_view(value)
     if claim is not None:
         _claim(facts, claim, environment)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dractl.allocator import ERROR, FITS, Allocator, Profile
+from dractl.allocator import ERROR, FITS, UNDECIDED, Allocator, Profile
 from dractl.allocator.request import ClaimPlan, RequestSpec
 from dractl.cel.environment import Environment
-from dractl.inventory import Inventory
+from dractl.inventory import Inventory, Key
 from dractl.kube.decode import DecodeError, decode
-from dractl.kube.objects import DeviceClass, Meta, ResourceClaim, ResourceClaimTemplate
+from dractl.kube.objects import DeviceClass, Meta, Node, ResourceClaim, ResourceClaimTemplate
 from dractl.rules import allocation
 from dractl.validation.model import Fault, Json, Path, claim_view
 from dractl.validation.references import Known
 from dractl.validation.selectors import selector_view
 from dractl.validation.settings import Settings
+
+GONE = "no Node object"
+_OF_THE_SYSTEM = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+_KEEPS_AWAY = ("NoSchedule", "NoExecute")
 
 
 @dataclass(slots=True)
@@ -30,14 +34,23 @@ class RequestCount:
 
 @dataclass(slots=True)
 class FleetAnswer:
-    """One claim against the fleet. ``error`` is kube-scheduler's text where it gives up on all nodes."""
+    """One claim against the fleet. ``error`` is kube-scheduler's text where it gives up on all nodes.
+
+    ``nodes`` counts those to which pods can be scheduled, ``fits`` names the ones among them. ``left_out`` holds the
+    others on which it would fit, or that have matching devices, with the reason; ``tainted`` those of ``fits`` with a
+    taint that the pod has to tolerate. ``note`` says why it was not tried, ``allocated`` that it has its devices.
+    """
 
     requests: list[RequestCount] = field(default_factory=list)
     nodes: int = 0
     fits: list[str] = field(default_factory=list)
+    undecided: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    tainted: dict[str, str] = field(default_factory=dict)
     error: str = ""
     faults: list[Fault] = field(default_factory=list)
     note: str = ""
+    allocated: bool = False
 
 
 class FleetChecker:
@@ -57,6 +70,8 @@ class FleetChecker:
             if isinstance(found, DeviceClass):
                 known[found.meta.name] = found
         self.classes = known
+        self.reasons = {name: why_not(node) for name, node in inventory.nodes.items()}
+        """Why no pod is scheduled to a node; empty where one can be."""
         self.allocator = Allocator(
             Profile.for_release(settings.version, settings.gates),
             inventory.slices,
@@ -71,7 +86,7 @@ class FleetChecker:
         view = claim_view(value)
         if claim is None or view is None:
             return None
-        answer = FleetAnswer(nodes=len(self.inventory.nodes))
+        answer = FleetAnswer(nodes=sum(not reason for reason in self.reasons.values()))
         missing = sorted({one.device_class for one in view.requests} - set(self.classes) - {""})
         if missing:
             answer.note = f"not tried: class {', '.join(missing)} is not known"
@@ -79,12 +94,22 @@ class FleetChecker:
         (plan,) = self.allocator.plan([claim])
         paths = {one.name: one.path for one in view.requests}
         self._count(plan, paths, answer)
+        present = self.inventory.claims.get(Key(claim.meta.namespace, claim.meta.name))
+        if present is not None and present.allocation is not None and value.get("kind") == "ResourceClaim":
+            answer.allocated, answer.note = True, "it is allocated already"
+            return answer
         if not self.inventory.nodes:
             answer.note = "not tried: the snapshot has no nodes"
             return answer
-        results = self.allocator.allocate_nodes([claim], self.inventory.nodes.values())
-        answer.fits = [name for name, result in results.by_node.items() if result.verdict == FITS]
-        errors = {result.error for result in results.by_node.values() if result.verdict == ERROR and result.error}
+        by_node = self.allocator.allocate_nodes([claim], self.inventory.nodes.values()).by_node
+        good = [name for name, result in by_node.items() if result.verdict == FITS]
+        answer.fits = [name for name in good if not self.reasons[name]]
+        answer.left_out |= {name: self.reasons[name] for name in good if self.reasons[name]}
+        answer.tainted = {name: taints for name in answer.fits if (taints := _taints(self.inventory.nodes[name]))}
+        answer.undecided = sum(
+            result.verdict == UNDECIDED and not self.reasons[name] for name, result in by_node.items()
+        )
+        errors = {result.error for result in by_node.values() if result.verdict == ERROR and result.error}
         answer.error = min(errors) if errors and not answer.fits else ""
         return answer
 
@@ -102,12 +127,33 @@ class FleetChecker:
                 elif verdict.failed and verdict.error:
                     failed.setdefault((verdict.by_class, verdict.index), []).append((str(device_id), verdict.error))
             count.nodes = len(nodes)
+            answer.left_out |= dict.fromkeys(sorted(nodes - set(self.inventory.nodes)), GONE)
             answer.requests.append(count)
             path = paths.get(spec.name, ("spec",))
             for (by_class, index), devices in failed.items():
                 answer.faults.append(_failed(spec, path, by_class, index, devices))
             if count.matching == 0 and not failed:
                 answer.faults.append(_nothing(spec, path, len(self.inventory.devices)))
+
+
+def why_not(node: Node) -> str:
+    """Why no ordinary pod can be scheduled to a node now; empty where one can be."""
+    if node.unschedulable:
+        return "cordoned"
+    ready = next((one.status for one in node.conditions if one.type == "Ready"), "True")
+    if ready != "True":
+        return "not ready" if ready == "False" else "unreachable"
+    own = [taint.key for taint in node.taints if taint.key.startswith(_OF_THE_SYSTEM) and taint.effect in _KEEPS_AWAY]
+    return f"taint {own[0]}" if own else ""
+
+
+def _taints(node: Node) -> str:
+    """The taints of a node that a pod has to tolerate."""
+    return ", ".join(
+        f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+        for taint in node.taints
+        if taint.effect in _KEEPS_AWAY
+    )
 
 
 def _specs(plan: ClaimPlan) -> list[RequestSpec]:
@@ -148,10 +194,14 @@ def _claim_of(value: Json) -> ResourceClaim | None:
     return None
 
 
-def known_of(inventory: Inventory, environment: Environment) -> Known:
-    """What the rules that take several objects need from a fleet."""
+def known_of(inventory: Inventory, environment: Environment, read: Iterable[str] = ()) -> Known:
+    """What the rules that take several objects need from a fleet.
+
+    ``read`` names kinds that were asked for, so that none of them means that there is none; a kind of which only a part
+    may be seen tells nothing of what is not there.
+    """
     known = Known()
-    seen = inventory.kinds
+    seen = (inventory.kinds | frozenset(read)) - frozenset(inventory.provenance.unseen)
     if "DeviceClass" in seen:
         known.objects["DeviceClass"] = frozenset(("", name) for name in inventory.classes)
     if "ResourceClaim" in seen:

@@ -106,7 +106,11 @@ class ObjectResult:
 
 @dataclass(slots=True)
 class FleetResult:
-    """How a claim or template stands against the fleet of a snapshot. ``free`` is with what is in use now."""
+    """How a claim or template stands against a fleet with what is in use now.
+
+    ``nodes`` counts those to which pods can be scheduled; ``left_out`` names others that would serve, with the reason;
+    ``tainted`` the taints that a pod has to tolerate on some of ``on``.
+    """
 
     file: str
     document: int
@@ -118,6 +122,11 @@ class FleetResult:
     fits: int
     on: list[str] = field(default_factory=list)
     note: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
+    tainted: dict[str, str] = field(default_factory=dict)
+    undecided: int = 0
+    allocated: bool = False
+    """It has its devices already, so that it was not tried."""
 
     def to_json(self) -> dict[str, Any]:
         """The form in the JSON report."""
@@ -131,6 +140,10 @@ class FleetResult:
             "nodes": self.nodes,
             "fitsOnNodes": self.fits,
             "fitsOn": self.on,
+            "undecidedOnNodes": self.undecided or "",
+            "leftOut": [{"node": name, "reason": reason} for name, reason in self.left_out.items()] or "",
+            "tainted": [{"node": name, "taints": taints} for name, taints in self.tainted.items()] or "",
+            "allocated": self.allocated or "",
             "note": self.note,
         }
         return {name: value for name, value in found.items() if value != ""}

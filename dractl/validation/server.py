@@ -84,7 +84,7 @@ def judge(
 
 
 def _request(value: Json, settings: Settings, repeated: frozenset[Path]) -> Request:
-    space = text(at(value, "metadata", "namespace")) or "default"
+    space = text(at(value, "metadata", "namespace")) or settings.namespace
     return Request(
         namespace_labels=settings.namespaces.get(space),
         serve_gated=True,

@@ -17,7 +17,8 @@ class Settings:
     """The server that is asked.
 
     ``runtime`` holds what ``--runtime-config`` switches on or off: ``resource.k8s.io/v1beta1`` -> True.
-    ``complete`` says that the manifests are all there is. ``namespaces`` maps names to labels where they are known.
+    ``complete`` says that the manifests are all there is. ``namespaces`` maps names to labels where they are known;
+    ``namespace`` is where objects go that name none.
     """
 
     release: Release = DEFAULT_RELEASE
@@ -25,6 +26,7 @@ class Settings:
     runtime: Mapping[str, bool] = field(default_factory=dict)
     complete: bool = False
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    namespace: str = "default"
 
     @property
     def version(self) -> str:

@@ -12,6 +12,8 @@ from dractl.validation.report import FleetResult, Item, ValidationReport
 _WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _GUTTER = 5
 _SERVER_LIMIT = 400
+_NAMES = 8
+_GIVES_UP = "kube-scheduler would give up"
 
 
 def render_validation(report: ValidationReport, terminal: Terminal = PLAIN) -> str:
@@ -122,17 +124,29 @@ def _excerpt(item: Item, terminal: Terminal) -> Iterator[str]:
 
 
 def _fleet(result: FleetResult, terminal: Terminal) -> Iterator[str]:
-    fits = f"fits on {result.fits} of {result.nodes} nodes"
-    paint = terminal.green if result.fits else terminal.red
+    tried = not result.note or result.note.startswith(_GIVES_UP)
+    fits = f"fits on {result.fits} of {_many(result.nodes, 'node')}" if tried else result.note
+    paint = terminal.green if result.fits or result.allocated else terminal.red
     yield f"{result.kind} {_name(result.namespace, result.name)}: {paint(fits)}"
     for request in result.requests:
         counts = f"{request['matching']} published devices match, on {request['nodes']} nodes"
         yield f"  request {request['name']} (class {request['class']}): {counts}"
     if result.on:
-        more = f" and {len(result.on) - 8} more" if len(result.on) > 8 else ""
-        yield f"  on {', '.join(result.on[:8])}{more}"
-    if result.note:
+        yield f"  on {_listed(result.on)}"
+    if result.undecided:
+        yield f"  undecided on {_many(result.undecided, 'node')}"
+    if result.left_out:
+        yield f"  left out: {_listed([f'{name} ({reason})' for name, reason in result.left_out.items()])}"
+    if result.tainted:
+        named = _listed([f"{name} ({taints})" for name, taints in result.tainted.items()])
+        yield f"  only for pods that tolerate the node's taint: {named}"
+    if result.note and tried:
         yield f"  {result.note}"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"{', '.join(names[:_NAMES])}{more}"
 
 
 def _summary(report: ValidationReport, terminal: Terminal) -> Iterator[str]:
