@@ -234,6 +234,12 @@ class Selector:
             return 0
         return self._counted(driver, device, order).cost
 
+    def evaluate_in(self, order: Order, driver: str, device: Device) -> Outcome:
+        """The outcome when the entries of maps are gone through in this order."""
+        if self.program is None or self.error is not None or unusable(device, self.lists) is not None:
+            return self.evaluate(driver, device)
+        return self._counted(driver, device, order)
+
     def projection(self, driver: str, device: Device) -> Hashable:
         """A key: devices with equal keys have equal outcomes."""
         fault = unusable(device, self.lists)
