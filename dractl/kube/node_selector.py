@@ -6,15 +6,17 @@ Terms are alternatives and an empty term fits nothing. Within a term all require
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
+from dractl.kube.names import label_key_errors, label_value_errors
 from dractl.kube.objects import NodeRequirement, NodeSelector
 
-_OPERATORS = '"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"'
+_LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_OPERATORS = ", ".join(f'"{name}"' for name in _LABEL_OPERATORS)
 _FIELD_OPERATORS = '"In", "NotIn"'
 _NUMBER = re.compile(r"[+-]?[0-9]+")
-_LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 
 
 class NodeSelectorError(ValueError):
@@ -31,12 +33,12 @@ def matches(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> boo
     problems = []
     for index, term in enumerate(selector.terms):
         path = f"nodeSelectorTerms[{index}]"
-        problems += [
-            p for i, r in enumerate(term.match_expressions) if (p := _label_problem(r, f"{path}.matchExpressions[{i}]"))
-        ]
+        for number, requirement in enumerate(term.match_expressions):
+            problems += _label_problems(requirement, f"{path}.matchExpressions[{number}]")
         problems += [p for i, r in enumerate(term.match_fields) if (p := _field_problem(r, f"{path}.matchFields[{i}]"))]
     if problems:
-        text = problems[0] if len(problems) == 1 else f"[{', '.join(dict.fromkeys(problems))}]"
+        problems = list(dict.fromkeys(problems))
+        text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         raise NodeSelectorError(f"failed to parse node selector {_go_text(selector)}: {text}")
     return any(
         all(_label_holds(r, labels) for r in term.match_expressions)
@@ -72,40 +74,56 @@ def _is_int64(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 
-def _label_problem(requirement: NodeRequirement, path: str) -> str | None:
+def _label_problems(requirement: NodeRequirement, path: str) -> list[str]:
     values = requirement.values
     shown = _go_list(values)
+    if requirement.operator not in _LABEL_OPERATORS:
+        return [f"{path}.operator: Unsupported value: {_quoted(requirement.operator)}: supported values: {_OPERATORS}"]
+    out = []
+    if wrong := label_key_errors(requirement.key):
+        out.append(f"{path}.key: Invalid value: {_quoted(requirement.key)}: {'; '.join(wrong)}")
     match requirement.operator:
         case "In" | "NotIn":
             if not values:
-                return f"{path}.values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
+                out.append(
+                    f"{path}.values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
+                )
         case "Exists" | "DoesNotExist":
             if values:
-                return f"{path}.values: Invalid value: {shown}: values set must be empty for exists and does not exist"
-        case "Gt" | "Lt":
+                wanted = "values set must be empty for exists and does not exist"
+                out.append(f"{path}.values: Invalid value: {shown}: {wanted}")
+        case _:
             if len(values) != 1:
-                return f"{path}.values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required"
-            if not _is_int64(values[0]):
-                wanted = "for 'Gt', 'Lt' operators, the value must be an integer"
-                return f'{path}.values[0]: Invalid value: "{values[0]}": {wanted}'
-        case other:
-            return f'{path}.operator: Unsupported value: "{other}": supported values: {_OPERATORS}'
+                wanted = "for 'Gt', 'Lt' operators, exactly one value is required"
+                out.append(f"{path}.values: Invalid value: {shown}: {wanted}")
+            wanted = "for 'Gt', 'Lt' operators, the value must be an integer"
+            for index, value in enumerate(values):
+                if not _is_int64(value):
+                    out.append(f"{path}.values[{index}]: Invalid value: {_quoted(value)}: {wanted}")
     for index, value in enumerate(values):
-        if len(value) > 63 or _LABEL_VALUE.fullmatch(value) is None:
-            return f'{path}.values[{index}][{requirement.key}]: Invalid value: "{value}": is not a label value'
-    return None
+        if wrong := label_value_errors(value):
+            out.append(
+                f"{path}.values[{index}][{requirement.key}]: Invalid value: {_quoted(value)}: {'; '.join(wrong)}"
+            )
+    return out
 
 
 def _field_problem(requirement: NodeRequirement, path: str) -> str | None:
     if requirement.operator not in ("In", "NotIn"):
-        return f'{path}.operator: Unsupported value: "{requirement.operator}": supported values: {_FIELD_OPERATORS}'
+        return (
+            f"{path}.operator: Unsupported value: {_quoted(requirement.operator)}: supported values: {_FIELD_OPERATORS}"
+        )
     if len(requirement.values) != 1:
         return f"{path}.values: Invalid value: {_go_list(requirement.values)}: must have one element"
     return None
 
 
 def _go_list(values: list[str]) -> str:
-    return "[" + ",".join(f'"{value}"' for value in values) + "]" if values else "null"
+    return "[" + ",".join(map(_quoted, values)) + "]" if values else "null"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _go_text(selector: NodeSelector) -> str:

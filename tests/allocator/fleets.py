@@ -145,6 +145,7 @@ class Maker:
                 "errors": 0.25,
                 "admin": 0.3,
                 "derived": 0.3,
+                "full_names": 0.3,
                 "many_pools": 0.6,
             }.items()
         }
@@ -164,7 +165,7 @@ class Maker:
             "classes": classes,
             "slices": slices,
             "allocated": [self.allocated(i) for i in range(self.pick(0, 0, 1, 2, 3))] if self.names else [],
-            "claims": [self.claim(i) for i in range(self.pick(1, 1, 1, 1, 2, 2))],
+            "claims": [self.claim(i) for i in range(self.pick(1, 1, 1, 1, 2, 2) if self.small else self.claims())],
         }
 
     def node(self, index: int) -> Json:
@@ -222,11 +223,13 @@ class Maker:
                 spec["skipNodeOperations"] = ["NodePrepareResources", "NodeUnprepareResources"]
             slices.append(self.slice(driver, name, generation, f"{index}-{self.r.randrange(100)}", spec))
         if sets and not self.old:
-            spec = {"sharedCounters": sets}
-            self.place(spec, node, nodes)
-            if "perDeviceNodeSelection" in spec:
-                spec = {"sharedCounters": sets, "allNodes": True}
-            slices.append(self.slice(driver, name, generation, f"counters-{self.r.randrange(100)}", spec))
+            parts = [[one] for one in sets] if self.chance(0.4) else [sets]
+            for part in parts:
+                spec = {"sharedCounters": part}
+                self.place(spec, node, nodes)
+                if "perDeviceNodeSelection" in spec:
+                    spec = {"sharedCounters": part, "allNodes": True}
+                slices.append(self.slice(driver, name, generation, f"counters-{self.r.randrange(100)}", spec))
         for item in slices:
             item["spec"]["pool"]["resourceSliceCount"] = len(slices)
         if self.mood["broken"] and self.chance(0.5):
@@ -263,24 +266,31 @@ class Maker:
     def node_selector(self) -> Json:
         def requirement() -> Json:
             way = self.r.random()
-            if way < 0.6:
+            if way < 0.5:
                 return {"key": "zone", "operator": self.pick("In", "NotIn"), "values": [self.pick("a", "b")]}
+            if way < 0.6:
+                values = self.pick(["a", "b"], ["8", "c"], ["96"])
+                return {"key": self.pick("zone", "cores"), "operator": self.pick("In", "NotIn"), "values": values}
             if way < 0.8:
                 return {"key": "cores", "operator": self.pick("Exists", "DoesNotExist")}
-            return {"key": "cores", "operator": self.pick("Gt", "Lt"), "values": ["50"]}
+            values = ["-1" if self.chance(0.03) else self.pick("50", "50", "8", "96")]
+            return {"key": self.pick("cores", "cores", "zone"), "operator": self.pick("Gt", "Lt"), "values": values}
 
         terms = [{"matchExpressions": [requirement() for _ in range(self.pick(1, 1, 2))]}]
         if self.chance(0.05):
             terms.append({"matchExpressions": [requirement()]})
         if self.chance(0.1):
             operator = self.pick("In", "NotIn")
-            terms[0]["matchFields"] = [{"key": "metadata.name", "operator": operator, "values": ["node-0"]}]
+            values = [self.pick("node-0", "node-0", "node-1")]
+            terms[0]["matchFields"] = [{"key": "metadata.name", "operator": operator, "values": values}]
+            if self.chance(0.3):
+                del terms[0]["matchExpressions"]
         return {"nodeSelectorTerms": terms}
 
     def counter_sets(self) -> list[Json]:
         return [
             {"name": f"set-{i}", "counters": {c: {"value": str(self.pick(1, 2, 3, 4))} for c in self.some("mem", "sm")}}
-            for i in range(self.pick(1, 1, 2))
+            for i in range(self.pick(1, 1, 2, 2, 3))
         ]
 
     def some(self, *items: str) -> list[str]:
@@ -290,7 +300,7 @@ class Maker:
         name = f"dev-{number}"
         self.names.append((driver, pool, name))
         device: Json = {"name": name}
-        attributes = self.attributes(number)
+        attributes = self.attributes(driver, number)
         if attributes:
             device["attributes"] = attributes
         multi = self.mood["sharing"] and self.chance(0.6)
@@ -312,7 +322,7 @@ class Maker:
             device["bindsToNode"] = True
         return device
 
-    def attributes(self, number: int) -> Json:
+    def attributes(self, driver: str, number: int) -> Json:
         result: Json = {}
         if self.chance(0.8):
             result["model"] = {"string": self.pick("a", "a", "b")}
@@ -324,6 +334,10 @@ class Maker:
             result["version"] = {"version": self.pick("1.0.0", "2.1.0", "0.9.0-rc.1")}
         if self.chance(0.8):
             result["x.io/root"] = self.pick({"string": "r0"}, {"string": "r1"}, {"string": "r1"}, {"int": 1})
+        if self.mood["full_names"] and self.chance(0.4):
+            for name in ("model", "index"):
+                if name in result and self.chance(0.6):
+                    result[f"{self.pick(driver, 'gpu.example.com')}/{name}"] = result.pop(name)
         if self.mood["lists"]:
             if self.chance(0.7):
                 result["x.io/list"] = self.pick(
@@ -357,7 +371,7 @@ class Maker:
             if way < 0.8:
                 bounds = {
                     "min": self.pick("1Gi", "2Gi"),
-                    **self.pick({}, {"step": "1Gi"}, {"max": "8Gi", "step": "2Gi"}),
+                    **self.pick({}, {"step": "1Gi"}, {"max": "8Gi", "step": "2Gi"}, {"max": "4Gi"}, {"step": "512Mi"}),
                 }
                 return {"default": "4Gi", "validRange": bounds}
             return {"default": self.pick("1Gi", "4096Mi")}
@@ -386,6 +400,8 @@ class Maker:
             "key": self.pick("k1", "k2"),
             "effect": self.pick("NoSchedule", "NoSchedule", "NoExecute", "None"),
         }
+        if self.chance(0.1):
+            taint["timeAdded"] = "2026-01-01T00:00:00Z"
         if self.chance(0.5):
             taint["value"] = self.pick("v1", "v2")
         return taint
@@ -414,6 +430,10 @@ class Maker:
             victim["spec"]["pool"]["generation"] += 1
 
     # --- claims --------------------------------------------------------------------------------------------------
+
+    def claims(self) -> int:
+        """More of them where they can share devices."""
+        return int(self.pick(1, 2, 2, 3) if self.mood["sharing"] else self.pick(1, 1, 1, 1, 2, 2))
 
     def claim(self, index: int) -> Json:
         count = self.pick(1, 1, 2, 2) if self.small else self.pick(1, 1, 1, 2, 2, 3)
@@ -481,12 +501,16 @@ class Maker:
         if result["operator"] == "Equal" and self.chance(0.7):
             result["value"] = self.pick("v1", "v2")
         if self.chance(0.5):
-            result["effect"] = self.pick("NoSchedule", "NoExecute")
+            result["effect"] = self.pick("NoSchedule", "NoExecute", "NoExecute", "None")
+        if result.get("effect") == "NoExecute" and self.chance(0.5):
+            result["tolerationSeconds"] = self.pick(0, 60)
         return result
 
     def constraint(self, requests: list[Json]) -> Json:
         kind = "matchAttribute" if self.chance(0.6) else "distinctAttribute"
         result: Json = {kind: self.r.choices(ATTRIBUTES, (6, 3, 2, 1, 3, 0.2))[0]}
+        if self.chance(0.02):
+            result["distinctAttribute"] = result["matchAttribute"] = "x.io/root"
         if self.chance(0.5):
             result["requests"] = self.references(requests)
         return result
@@ -513,11 +537,23 @@ class Maker:
                 if self.chance(0.8):
                     result["consumedCapacity"] = {n: self.pick("1", "2", "1Gi") for n in self.some("memory", "other")}
             results.append(result)
+        if self.mood["binding"] and self.chance(0.5):
+            for result in results:
+                result["bindingConditions"] = ["ready"]
+                result["bindingFailureConditions"] = ["failed"]
         return {
             "metadata": {"name": f"held-{index}", "namespace": "ns", "uid": f"held-{index}"},
             "spec": {"devices": {}},
-            "status": {"allocation": {"devices": {"results": results}}},
+            "status": {"allocation": {"devices": {"results": results}}, **self.reported(results)},
         }
+
+    def reported(self, results: list[Json]) -> Json:
+        """What drivers say of allocated devices, which plays no part."""
+        if not self.chance(0.2):
+            return {}
+        where = [{name: result[name] for name in ("driver", "pool", "device")} for result in results]
+        conditions = [{"type": self.pick("ready", "failed"), "status": self.pick("True", "False"), "reason": "R"}]
+        return {"devices": [{**one, "conditions": conditions} for one in where]}
 
 
 ODD_AMOUNTS = (
