@@ -189,9 +189,10 @@ def _meta(rng: random.Random, obj: Json) -> None:
 
 
 CHANGES: tuple[Change, ...] = (
-    _text, _text, _text, _number, _number, _hollow, _hollow, _other_type, _letters, _foreign, _foreign, _twice, _level,
-    _gone,
+    _text, _text, _text, _text, _text, _text, _number, _hollow, _hollow, _other_type, _letters, _foreign, _twice, _twice,
+    _twice, _level, _gone, _gone,
 )  # fmt: skip
+"""Most of them leave an object that can be decoded, so that the rules come to speak."""
 
 
 def spoil(rng: random.Random, obj: Json, struct: gotypes.StructType) -> None:
@@ -205,9 +206,10 @@ def spoil(rng: random.Random, obj: Json, struct: gotypes.StructType) -> None:
     deep = [place for place in places if place[0] is not obj]
     holder, key, _, _ = rng.choice(deep or places)
     change = rng.choice(CHANGES)
-    if change is _text and not isinstance(holder[key], str) and rng.random() < 0.7:
-        texts = [place for place in deep if isinstance(place[0][place[1]], str)]
-        holder, key = rng.choice(texts)[:2] if texts else (holder, key)
+    wanted = {_text: str, _number: int, _twice: list}.get(change)
+    if wanted and not isinstance(holder[key], wanted) and rng.random() < 0.9:
+        fitting = [place for place in deep if isinstance(place[0][place[1]], wanted)]
+        holder, key = rng.choice(fitting)[:2] if fitting else (holder, key)
     change(rng, holder, key)
 
 

@@ -148,17 +148,21 @@ def _without_images(value: Any) -> Any:
 
 
 def check_template(scope: Scope, template: dict[str, Any], path: Path) -> None:
-    """A pod template; the server names labels and annotations without ``metadata``."""
-    data = template.get("metadata", {})
-    if "labels" in data:
-        check_moved(scope, data, "labels", path)
-    if "annotations" in data:
-        check_moved(scope, data, "annotations", path)
+    """A pod template."""
+    check_template_metadata(scope, template, path)
     spec = template.get("spec", {})
     check_spec(scope, spec, (*path, "spec"), mirror=False, pod=False)
     if spec.get("ephemeralContainers"):
         at: Path = (*path, "spec", "ephemeralContainers")
         scope.errors.forbidden(at, "ephemeral containers not allowed in pod template")
+
+
+def check_template_metadata(scope: Scope, template: dict[str, Any], path: Path) -> None:
+    """Labels and annotations of a template, which the server names without ``metadata``."""
+    data = template.get("metadata", {})
+    for name in ("labels", "annotations"):
+        if name in data:
+            check_moved(scope, data, name, path)
 
 
 def check_moved(scope: Scope, data: dict[str, Any], name: str, path: Path) -> None:

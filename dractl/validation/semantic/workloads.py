@@ -145,8 +145,8 @@ def check_statefulset_spec(scope: Scope, spec: dict[str, Any], new: bool, with_t
         template = spec["template"]
         if extra or template.get("spec", {}).get("hostname") or template.get("spec", {}).get("subdomain"):
             template = with_claim_volumes(template, extra)
-        if with_template:
-            pod.check_template(scope, template, TEMPLATE)
+        check = pod.check_template if with_template else pod.check_template_metadata
+        check(scope, template, TEMPLATE)
     check_always(scope, spec, "StatefulSet")
 
 
