@@ -59,6 +59,13 @@ def test_what_expressions_of_derived_attributes_give() -> None:
     assert not {case["id"]: text for case in cases if (text := mismatch(case, "1.37"))}
 
 
+def test_node_selectors_of_every_shape() -> None:
+    """All operators on labels and fields, over slices and devices; and selectors that no API server would take."""
+    cases = lines(HERE / "node-selectors-1.36.jsonl.gz")
+    assert len(cases) == 300
+    assert not {case["id"]: text for case in cases if (text := mismatch(case, "1.36"))}
+
+
 def test_the_recorded_families_of_1_36() -> None:
     (figure,) = kind_allocator.run(CONFORMANCE / "allocator.jsonl.gz", 3, None, "1.36")
     assert (figure.matched, figure.total) == (1600, 1600)
