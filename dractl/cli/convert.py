@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -107,15 +107,16 @@ def _target(to: Version, plugin: Plugin, kubernetes: str | None) -> Target:
 
 
 def _convert(name: str, text: str, target: Target) -> tuple[str, list[Note], int]:
-    """The converted text, the notes, and how many objects the API server would refuse."""
+    """The converted text, the notes, and how many objects the API server would refuse or are none."""
     from dractl.cli.output import note
     from dractl.convert.run import convert as run
     from dractl.convert.run import plain_documents
     from dractl.sources import roundtrip
     from dractl.validation.apiserver import admit
 
-    found = run(roundtrip.load(text, name), target)
-    faults = 0
+    nodes = roundtrip.load(text, name)
+    faults = _tell_others(nodes, name)
+    found = run(nodes, target)
     for body in plain_documents(found.nodes):
         if not isinstance(body, dict) or not str(body.get("apiVersion", "")).startswith("resource.k8s.io/"):
             continue
@@ -127,7 +128,43 @@ def _convert(name: str, text: str, target: Target) -> tuple[str, list[Note], int
             note(f"{name}: {body.get('kind')} {meta.get('name')}: the result would be refused: {why}")
     if not found.changed and not found.dropped:
         return text, found.notes, faults
+    if roundtrip.is_json(text):
+        return roundtrip.dump_json(plain_documents(found.nodes), text), found.notes, faults
     return roundtrip.dump(found.nodes, text), found.notes, faults
+
+
+def _tell_others(nodes: list[Any], name: str) -> int:
+    """How many documents are no Kubernetes objects; they are named and left as they are.
+
+    Raises:
+        DractlError: where there is no object at all.
+    """
+    from dractl.cli.output import note
+    from dractl.errors import DractlError
+
+    what = [_not_an_object(node) for node in nodes]
+    if all(what):
+        seen = what[0] if what else "nothing"
+        raise DractlError(
+            f"{name}: holds no Kubernetes object, but {seen}",
+            "Give manifests with apiVersion and kind; check the path.",
+        )
+    others = [f"document {number} is {word}" for number, word in enumerate(what, 1) if word]
+    for node in nodes:
+        if isinstance(node, dict) and node.get("kind") == "List" and isinstance(node.get("items"), list):
+            inner = [_not_an_object(item) for item in node["items"]]
+            others += [f"items[{number}] is {word}" for number, word in enumerate(inner) if word]
+    for text in others:
+        note(f"{name}: {text}, no Kubernetes object: left as it is")
+    return len(others)
+
+
+def _not_an_object(node: Any) -> str:
+    """What a document is that is no object; empty for an object."""
+    if isinstance(node, dict):
+        named = isinstance(node.get("apiVersion"), str) and isinstance(node.get("kind"), str)
+        return "" if named else "a mapping without apiVersion and kind"
+    return "a list" if isinstance(node, list) else f"the text {str(node)[:40]!r}"
 
 
 def _read(name: str) -> str:

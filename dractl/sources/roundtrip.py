@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from typing import Any
 
@@ -31,6 +32,24 @@ def load(text: str, name: str) -> list[Any]:
     except (YAMLError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DractlError(f"{name}: is not YAML: {first}", "Correct the file and try again.") from None
+
+
+def is_json(text: str) -> bool:
+    """Whether the text is JSON, which YAML written anew would not be."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def dump_json(values: list[Any], like: str) -> str:
+    """The objects as one JSON value with the indentation of ``like``; several become a List."""
+    value = values[0] if len(values) == 1 else {"apiVersion": "v1", "kind": "List", "items": values}
+    indent = re.search(r"\n([ \t]+)", like)
+    return json.dumps(value, indent=indent.group(1) if indent else None, ensure_ascii=False) + "\n"
 
 
 def dump(nodes: list[Any], like: str) -> str:

@@ -150,7 +150,7 @@ def dractl_snapshot(dractl, tmp_path) -> str:
 
 
 def test_in_place_diff_and_what_is_not_ours(dractl, tmp_path):
-    text = "# mine\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}   # as it is\ndata: {x: \"1\"}\n"
+    text = '# mine\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}   # as it is\ndata: {x: "1"}\n'
     file = tmp_path / "a.yaml"
     file.write_text(text)
     assert dractl("convert", str(file), "--in-place").code == 0
@@ -178,3 +178,52 @@ def test_bad_input(dractl, tmp_path, content, said):
     assert said in result.err
     assert str(file) in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("hello world\n", "the text 'hello world'"),
+        ("", "nothing"),
+        ("# only words\n---\n", "nothing"),
+        ("replicas: 2\n", "a mapping without apiVersion and kind"),
+        ("- a\n- b\n", "a list"),
+    ],
+)
+def test_a_file_without_objects_is_an_error(dractl, tmp_path, text, what):
+    (tmp_path / "x.yaml").write_text(text)
+    run = dractl("convert", str(tmp_path / "x.yaml"))
+    assert (run.code, run.out) == (2, "")
+    assert f"holds no Kubernetes object, but {what}" in run.err
+
+
+def test_a_document_that_is_no_object_is_named_and_stays(dractl):
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\nhello\n---\n"
+    text += "apiVersion: v1\nkind: List\nitems: [3]\n"
+    run = dractl("convert", "-", stdin=text)
+    assert (run.code, run.out) == (1, text)
+    assert "document 2 is the text 'hello', no Kubernetes object: left as it is" in run.err
+    assert "items[0] is the text '3'" in run.err
+
+
+def test_json_stays_json(dractl):
+    old = {
+        "apiVersion": "resource.k8s.io/v1beta1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "x"},
+        "spec": {"devices": {"requests": [{"name": "a", "deviceClassName": "c"}]}},
+    }
+    run = dractl("convert", "-", stdin=json.dumps(old, indent=2))
+    assert run.code == 0
+    new = json.loads(run.out)
+    assert new["spec"]["devices"]["requests"] == [{"name": "a", "exactly": {"deviceClassName": "c"}}]
+    assert '\n  "apiVersion": "resource.k8s.io/v1",\n' in run.out
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}}}]},
+    }
+    made = json.loads(dractl("convert", "-", stdin=json.dumps(pod)).out)
+    assert made["kind"] == "List"
+    assert {item["kind"] for item in made["items"]} == {"ResourceClaimTemplate", "Pod"}

@@ -189,8 +189,8 @@ def _meta(rng: random.Random, obj: Json) -> None:
 
 
 CHANGES: tuple[Change, ...] = (
-    _text, _text, _text, _text, _text, _text, _number, _hollow, _hollow, _other_type, _letters, _foreign, _twice, _twice,
-    _twice, _level, _gone, _gone,
+    _text, _text, _text, _text, _text, _text, _number, _hollow, _hollow, _other_type, _letters, _foreign, _twice,
+    _twice, _twice, _level, _gone, _gone,
 )  # fmt: skip
 """Most of them leave an object that can be decoded, so that the rules come to speak."""
 
