@@ -15,6 +15,7 @@ from dractl.errors import DractlError, Exit
 
 if TYPE_CHECKING:
     from dractl.cel.environment import Environment
+    from dractl.inventory import Inventory
 
 app = new_app(help="Check CEL expressions, try them on devices, list the fields that drivers publish.")
 
@@ -76,6 +77,7 @@ def evaluate(
 
     text = _text(expression)
     inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    _require_driver(inventory, driver)
     environment = _environment(choose_release(inventory, kubernetes).minor, gate)
     selector = compile_selector(text, environment)
     if selector.error is not None:
@@ -105,7 +107,9 @@ def fields(
     from dractl.listing.expressions import list_fields
     from dractl.render.text.cel import render_fields
 
-    report = list_fields(open_inventory(snapshot, demo, context, kubeconfig), driver)
+    inventory = open_inventory(snapshot, demo, context, kubeconfig)
+    _require_driver(inventory, driver)
+    report = list_fields(inventory, driver)
     emit_report(report.to_json(), output, lambda terminal: render_fields(report, terminal))
     return Exit.GOOD if report.fields else Exit.NOT_GOOD
 
@@ -120,6 +124,25 @@ def _text(expression: str) -> str:
         return data.decode().rstrip("\n")
     except UnicodeDecodeError:
         raise DractlError("stdin is no UTF-8 text", "Give the expression in UTF-8.") from None
+
+
+def _require_driver(inventory: Inventory, driver: str | None) -> None:
+    """Refuse a driver that publishes no devices: mostly a spelling mistake.
+
+    Raises:
+        DractlError: if there is none; it names those that there are.
+    """
+    from dractl.explain.words import near
+
+    drivers = {key.driver for key in inventory.devices}
+    if driver is None or driver in drivers:
+        return
+    close = near(driver, drivers)
+    hint = f"Did you mean {' or '.join(close)}? " if close else ""
+    raise DractlError(
+        f"driver {driver!r} publishes no devices in {inventory.provenance.description}",
+        f"{hint}Drivers that do: {', '.join(sorted(drivers)) or 'none'}.",
+    )
 
 
 def _environment(kubernetes: str | None, gates: list[str] | None) -> Environment:

@@ -36,10 +36,39 @@ Snapshot = Annotated[
 Demo = Annotated[bool, typer.Option("--demo", help="Read the recorded fleet that comes with dractl.")]
 Context = Annotated[str | None, typer.Option("--context", metavar="NAME", help="Context of the kubeconfig to use.")]
 Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", metavar="FILE", help="Path of the kubeconfig.")]
+
+
+def known_release(kubernetes: str | None) -> str | None:
+    """The value of ``--kubernetes``, if dractl knows the rules of that release.
+
+    Raises:
+        DractlError: if it is none or another.
+    """
+    from dractl.errors import DractlError
+    from dractl.kube.gates import NEWEST, OLDEST, parse_release
+
+    if kubernetes is None:
+        return None
+    oldest, newest = (".".join(map(str, each)) for each in (OLDEST, NEWEST))
+    try:
+        release = parse_release(kubernetes)
+    except ValueError:
+        raise DractlError(f"--kubernetes {kubernetes}: is not a version", "Give it as 1.36 or 1.36.2.") from None
+    if not OLDEST <= release <= NEWEST:
+        raise DractlError(
+            f"--kubernetes {kubernetes}: dractl knows Kubernetes {oldest} to {newest}",
+            f"Give one of these releases, such as {newest}.",
+        )
+    return kubernetes
+
+
 Kubernetes = Annotated[
     str | None,
     typer.Option(
-        "--kubernetes", metavar="VERSION", help="Behave as this release (1.36); by default the cluster's own."
+        "--kubernetes",
+        metavar="VERSION",
+        help="Behave as this release (1.36); by default the cluster's own.",
+        callback=known_release,
     ),
 ]
 

@@ -46,7 +46,12 @@ def validate(
     ] = None,
     kubernetes: Annotated[
         str | None,
-        typer.Option("--kubernetes", metavar="VERSION", help="Check as this release [1.36, or the snapshot's]."),
+        typer.Option(
+            "--kubernetes",
+            metavar="VERSION",
+            help="Check as this release [1.36, or the snapshot's].",
+            callback=options.known_release,
+        ),
     ] = None,
     gate: Annotated[
         list[str] | None,

@@ -61,7 +61,7 @@ def test_exit_codes(dractl, words, code):
         (("node", "h100-9"), "node h100-9 is not in demo fleet", "Did you mean h100-0"),
         (("class", "gpu.nvidia.con"), "class gpu.nvidia.con is not in demo fleet", "Did you mean gpu.nvidia.com?"),
         (("DRA999",), "there is no code DRA999", "Codes are DRA and three digits"),
-        (("claim", "sixteen", "-n", "research", "--kubernetes", "1.20"), "Kubernetes 1.20 is not known", "--kuber"),
+        (("claim", "sixteen", "-n", "research", "--kubernetes", "1.33"), "Kubernetes 1.33 is not known", "--kuber"),
     ],
 )
 def test_what_is_not_there(dractl, words, message, hint):
