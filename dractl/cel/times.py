@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo
+from pathlib import PurePosixPath
+from zoneinfo import ZoneInfo, available_timezones
 
 from dractl.cel.values import MAX_INT, EvalError, Timestamp
 
@@ -160,8 +161,8 @@ def _named_offset(seconds: int, zone: str) -> int:
     if ".." in zone or zone[0] in "/\\" or "\\" in zone:
         raise EvalError("time: invalid location name")
     info = _zone(zone)
-    if info is None:
-        raise EvalError(f"unknown time zone {zone}")
+    if isinstance(info, str):
+        raise EvalError(info)
     # away from the ends of Python's calendar, where no zone changes
     within = min(max(seconds, MIN_SECONDS + 2 * _DAY), MAX_SECONDS - 2 * _DAY)
     instant = datetime.fromtimestamp(0, UTC) + timedelta(seconds=within)
@@ -170,8 +171,28 @@ def _named_offset(seconds: int, zone: str) -> int:
 
 
 @lru_cache(maxsize=64)
-def _zone(name: str) -> tzinfo | None:
+def _zone(name: str) -> tzinfo | str:
+    """A time zone, or why Go, for which it is a path below a directory of files, finds none."""
+    if "\0" in name:
+        return "invalid argument"
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    plain = "/".join(parts)
+    above = ["/".join(parts[:length]) for length in range(1, len(parts) + name.endswith(("/", "/.")))]
+    if any(_load(file) is not None for file in above):
+        return "not a directory"
+    found = _load(plain) if plain else None
+    if found is not None:
+        return found
+    return "is a directory" if not plain or plain in _directories() else f"unknown time zone {name}"
+
+
+def _load(name: str) -> tzinfo | None:
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
         return None
+
+
+@lru_cache(maxsize=1)
+def _directories() -> frozenset[str]:
+    return frozenset(str(parent) for name in available_timezones() for parent in PurePosixPath(name).parents)

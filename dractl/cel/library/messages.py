@@ -132,7 +132,8 @@ def _any(held: dict[str, Any]) -> Value:
 def _escaped_text(text: str) -> str:
     """The same for a text."""
     return "".join(
-        char if char >= "\xa0" else f"\\u{ord(char):04x}" if char >= "\x80" else _escaped(char.encode()) for char in text
+        char if char >= "\xa0" else f"\\u{ord(char):04x}" if char >= "\x80" else _escaped(char.encode())
+        for char in text
     )
 
 
