@@ -11,12 +11,14 @@ from typer.core import TyperGroup
 from dractl.cli import options
 from dractl.cli.app import new_app
 from dractl.cli.output import emit, emit_report
-from dractl.cli.source import choose_release, open_inventory
+from dractl.cli.source import Source, choose_release, open_inventory
 from dractl.errors import DractlError, Exit
 
 if TYPE_CHECKING:
     from dractl.explain.claim import Question
+    from dractl.explain.report import ClaimExplanation
     from dractl.inventory import Inventory
+    from dractl.render.text.terminal import Terminal
 
 _CODE = re.compile(r"DRA\d{3}", re.IGNORECASE)
 
@@ -49,6 +51,7 @@ def claim(
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="TIME", help="Longest time to --wait (5m; 0: no limit).")
     ] = "5m",
+    watch: options.Watch = False,
     output: options.Output = options.Format.TEXT,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
@@ -57,17 +60,28 @@ def claim(
     kubernetes: options.Kubernetes = None,
 ) -> int:
     """Why a claim is not allocated, or where it is and what its pods wait for."""
+    from dractl.cli.live import watch_report
     from dractl.explain.claim import explain_claim
     from dractl.render.text.explain import render_claim
 
     given, name = _split_given(namespace, name)
-    waited = _wait(given, name, timeout, context, kubeconfig, bool(snapshot or demo)) if wait else True
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
-    question = question_of(inventory, kubernetes, node)
-    report = explain_claim(question, options.namespace_or_default(given), name)
-    plain = report.to_json()
     wide = output == options.Format.WIDE
-    emit_report(plain, output, lambda terminal: render_claim(plain, terminal, wide))
+
+    def explained(inventory: Inventory) -> ClaimExplanation:
+        return explain_claim(question_of(inventory, kubernetes, node), options.namespace_or_default(given), name)
+
+    def as_text(plain: dict[str, Any], terminal: Terminal) -> str:
+        return render_claim(plain, terminal, wide)
+
+    source = Source(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
+    if watch:
+        if wait:
+            raise DractlError("--wait and --watch exclude each other", "Give one of them.")
+        return watch_report(source, lambda inventory: explained(inventory).to_json(), as_text, output)
+    waited = _wait(given, name, timeout, context, kubeconfig, bool(snapshot or demo)) if wait else True
+    report = explained(source.open())
+    plain = report.to_json()
+    emit_report(plain, output, lambda terminal: as_text(plain, terminal))
     return Exit.GOOD if waited and report.verdict in ("fits", "allocated") else Exit.NOT_GOOD
 
 

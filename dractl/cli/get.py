@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dractl.cli import options
 from dractl.cli.app import new_app
-from dractl.cli.output import emit, emit_report, note
-from dractl.cli.source import choose_release, open_inventory
+from dractl.cli.output import note
+from dractl.cli.showing import TEMPLATES, ListFormat, present, show
+from dractl.cli.source import Source, choose_release
 from dractl.errors import DractlError, Exit
+from dractl.listing.rows import DEVICE_STATES
 
 if TYPE_CHECKING:
     from dractl.cel.environment import Environment
@@ -27,24 +28,24 @@ _KINDS = (
 app = new_app(help="List devices, pools, slices, claims, templates, classes, nodes and taints.")
 
 
-class ListFormat(StrEnum):
-    """Output formats of lists."""
-
-    TEXT = "text"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    NAME = "name"
-
-
-_TEMPLATES = ("jsonpath", "custom-columns")
-
-
 def _known(output: str) -> str:
-    name, _, template = output.partition("=")
-    if output in list(ListFormat) or (name in _TEMPLATES and template):
+    name, equals, template = output.partition("=")
+    if output in list(ListFormat) or (name in TEMPLATES and template):
         return output
-    raise typer.BadParameter(f"'{output}' is none of {', '.join([*ListFormat, *(f'{one}=...' for one in _TEMPLATES)])}")
+    if name in TEMPLATES:
+        example = "'{.items[*].name}'" if name == "jsonpath" else "DEVICE:.device,STATE:.state"
+        raise typer.BadParameter(f"'{output}' lacks its template: {name}={example}")
+    hint = " (it takes no '=')" if equals and name in list(ListFormat) else ""
+    raise typer.BadParameter(
+        f"'{output}' is none of {', '.join([*ListFormat, *(f'{one}=...' for one in TEMPLATES)])}{hint}"
+    )
+
+
+def _states(given: str | None) -> str | None:
+    for state in (given or "").split(",") if given is not None else ():
+        if state not in DEVICE_STATES:
+            raise typer.BadParameter(f"'{state}' is none of {', '.join(DEVICE_STATES)}")
+    return given
 
 
 Output = Annotated[
@@ -52,7 +53,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        metavar="|".join([*ListFormat, *(f"{name}=..." for name in _TEMPLATES)]),
+        metavar="|".join([*ListFormat, *(f"{name}=..." for name in TEMPLATES)]),
         help="Output format; paths of jsonpath and custom-columns are those of -o json.",
         show_default=False,
         callback=_known,
@@ -71,6 +72,33 @@ SortBy = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Narrow:
+    """The options that every list has: which rows, and in which order."""
+
+    node: str | None = None
+    driver: str | None = None
+    labels: str | None = None
+    sort_by: str | None = None
+    namespace: str | None = None
+    namespaced: bool = False
+    everywhere: bool = False
+
+    def listing(self, inventory: Inventory, kind: str, rows: list[Any]) -> Listing:
+        """The list of ``rows`` that are asked for."""
+        from dractl.listing.rows import Listing
+
+        listing = Listing(kind, rows, inventory.provenance.description)
+        if self.namespaced and not self.everywhere:
+            listing.namespace = options.namespace_or_default(self.namespace)
+            listing.items = [row for row in rows if row.namespace == listing.namespace]
+            if not listing.items:
+                listing.elsewhere = sorted({row.namespace for row in rows})
+        listing.items = _narrow(inventory, listing.items, self.node, self.driver)
+        listing.items = _sorted(_labelled(inventory, listing.items, self.labels), self.sort_by)
+        return listing
+
+
 @app.command()
 def devices(
     where: Annotated[
@@ -83,7 +111,13 @@ def devices(
         ),
     ] = None,
     state: Annotated[
-        str | None, typer.Option("--state", metavar="STATE", help="Only devices in this state: free, used, tainted...")
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="|".join(DEVICE_STATES),
+            help="Only devices in this state, or in one of several: free,shared.",
+            callback=_states,
+        ),
     ] = None,
     namespace: Annotated[
         str | None,
@@ -92,8 +126,10 @@ def devices(
     all_namespaces: Annotated[bool, typer.Option("--all-namespaces", "-A", hidden=True)] = False,
     node: NodeFilter = None,
     driver: DriverFilter = None,
+    labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -101,31 +137,35 @@ def devices(
     kubernetes: options.Kubernetes = None,
 ) -> int:
     """Published devices: state, holder, and what keeps them from use."""
-    from dractl.listing import filters
     from dractl.listing.devices import device_rows
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
-    rows = device_rows(inventory)
-    if namespace is not None and not all_namespaces:
-        rows = [row for row in rows if any(holder.namespace == namespace for holder in row.holders)]
-    if state is not None:
-        rows = [row for row in rows if row.state == state]
-    rows = _narrow(inventory, rows, node, driver)
-    notes = []
-    if where is not None:
-        try:
-            found = filters.where(inventory, rows, where, _environment(inventory, kubernetes))
-        except filters.FilterError as error:
-            raise DractlError(f"--where: {error}", "Write it as in a claim's selector.") from None
-        rows = found.rows
-        notes = [text for text in [found.note()] if text]
-    return _show(inventory, "Device", _sorted(rows, sort_by), output, notes)
+    narrow = _Narrow(node, driver, labels, sort_by)
+    _one_of(namespace, all_namespaces)
+    holders = None if all_namespaces else namespace
+    states = state.split(",") if state is not None else None
+
+    def make(inventory: Inventory) -> Listing:
+        rows = device_rows(inventory)
+        if holders is not None:
+            rows = [row for row in rows if any(holder.namespace == holders for holder in row.holders)]
+        if states is not None:
+            rows = [row for row in rows if row.state in states]
+        notes: list[str] = []
+        if where is not None:
+            rows, notes = _where(inventory, rows, where, kubernetes)
+        listing = narrow.listing(inventory, "Device", rows)
+        listing.notes = notes
+        return listing
+
+    source = Source(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
+    return present(source, make, output, watch)
 
 
 @app.command()
 def pools(
     node: NodeFilter = None,
     driver: DriverFilter = None,
+    labels: Labels = None,
     server_status: Annotated[
         bool,
         typer.Option(
@@ -135,6 +175,7 @@ def pools(
     yes: Annotated[bool, typer.Option("--yes", help="Yes, write to the cluster for --server-status.")] = False,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -143,14 +184,20 @@ def pools(
     """Pools of devices: generation, completeness, how many are free."""
     from dractl.listing.lists import pool_list
 
-    if server_status and (snapshot or demo or not yes):
+    narrow = _Narrow(node, driver, labels, sort_by)
+    source = Source(snapshot, demo, context, kubeconfig, kinds=_KINDS)
+    if not server_status:
+        return present(source, lambda inventory: narrow.listing(inventory, "Pool", pool_list(inventory)), output, watch)
+    if snapshot or demo or watch or not yes:
         what = "needs a running cluster" if snapshot or demo else "creates ResourcePoolStatusRequests in the cluster"
-        raise DractlError(f"--server-status {what}", "Give --yes if it may, and no --snapshot or --demo.")
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
-    rows = _narrow(inventory, pool_list(inventory), node, driver)
-    differences = _differences(inventory, driver, context, kubeconfig) if server_status else []
-    code = _show(inventory, "Pool", _sorted(rows, sort_by), output, differences)
-    return Exit.NOT_GOOD if differences else code
+        raise DractlError(
+            f"--server-status {what}", "Give --yes if it may, and no --snapshot, --demo or --watch."
+        )
+    inventory = source.open()
+    listing = narrow.listing(inventory, "Pool", pool_list(inventory))
+    listing.notes = _differences(inventory, driver, context, kubeconfig)
+    show(listing, output)
+    return Exit.NOT_GOOD if listing.notes else Exit.GOOD
 
 
 @app.command()
@@ -160,6 +207,7 @@ def slices(
     labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -168,10 +216,9 @@ def slices(
     """ResourceSlices, and which of them are replaced."""
     from dractl.listing.lists import slice_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
-    rows = _narrow(inventory, slice_list(inventory), node, driver)
-    rows = _labelled(inventory, rows, labels)
-    return _show(inventory, "Slice", _sorted(rows, sort_by), output)
+    narrow = _Narrow(node, driver, labels, sort_by)
+    source = Source(snapshot, demo, context, kubeconfig, kinds=_KINDS)
+    return present(source, lambda inventory: narrow.listing(inventory, "Slice", slice_list(inventory)), output, watch)
 
 
 @app.command()
@@ -183,6 +230,7 @@ def claims(
     labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -191,11 +239,10 @@ def claims(
     """ResourceClaims: requests, state, nodes and pods."""
     from dractl.listing.lists import claim_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
-    rows = _in_namespace(claim_list(inventory), namespace, all_namespaces)
-    rows = _narrow(inventory, rows, node, driver)
-    rows = _labelled(inventory, rows, labels)
-    return _show(inventory, "Claim", _sorted(rows, sort_by), output)
+    _one_of(namespace, all_namespaces)
+    narrow = _Narrow(node, driver, labels, sort_by, namespace, True, all_namespaces)
+    source = Source(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
+    return present(source, lambda inventory: narrow.listing(inventory, "Claim", claim_list(inventory)), output, watch)
 
 
 @app.command()
@@ -205,6 +252,7 @@ def templates(
     labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -213,10 +261,12 @@ def templates(
     """ResourceClaimTemplates: requests, and pods that name them."""
     from dractl.listing.lists import template_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
-    rows = _in_namespace(template_list(inventory), namespace, all_namespaces)
-    rows = _labelled(inventory, rows, labels)
-    return _show(inventory, "Template", _sorted(rows, sort_by), output)
+    _one_of(namespace, all_namespaces)
+    narrow = _Narrow(None, None, labels, sort_by, namespace, True, all_namespaces)
+    source = Source(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
+    return present(
+        source, lambda inventory: narrow.listing(inventory, "Template", template_list(inventory)), output, watch
+    )
 
 
 @app.command()
@@ -224,6 +274,7 @@ def classes(
     labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -234,10 +285,11 @@ def classes(
     from dractl.listing.filters import class_matcher
     from dractl.listing.lists import class_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
-    rows = class_list(inventory, class_matcher(inventory, _environment(inventory, kubernetes)))
-    rows = _labelled(inventory, rows, labels)
-    return _show(inventory, "Class", _sorted(rows, sort_by), output)
+    def make(inventory: Inventory) -> Listing:
+        rows = class_list(inventory, class_matcher(inventory, _environment(inventory, kubernetes)))
+        return _Narrow(labels=labels, sort_by=sort_by).listing(inventory, "Class", rows)
+
+    return present(Source(snapshot, demo, context, kubeconfig, kinds=_KINDS), make, output, watch)
 
 
 @app.command()
@@ -247,6 +299,7 @@ def nodes(
     labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -255,17 +308,18 @@ def nodes(
     """Nodes with their devices; also nodes that only slices name."""
     from dractl.listing.lists import node_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
-    rows = _narrow(inventory, node_list(inventory), node, driver)
-    rows = _labelled(inventory, rows, labels)
-    return _show(inventory, "Node", _sorted(rows, sort_by), output)
+    narrow = _Narrow(node, driver, labels, sort_by)
+    source = Source(snapshot, demo, context, kubeconfig, kinds=_KINDS)
+    return present(source, lambda inventory: narrow.listing(inventory, "Node", node_list(inventory)), output, watch)
 
 
 @app.command()
 def taints(
     driver: DriverFilter = None,
+    labels: Labels = None,
     sort_by: SortBy = None,
     output: Output = ListFormat.TEXT.value,
+    watch: options.Watch = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -274,9 +328,21 @@ def taints(
     """Taints that drivers publish, and DeviceTaintRules."""
     from dractl.listing.lists import taint_list
 
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, kinds=_KINDS)
-    rows = _narrow(inventory, taint_list(inventory), None, driver)
-    return _show(inventory, "Taint", _sorted(rows, sort_by), output)
+    narrow = _Narrow(None, driver, labels, sort_by)
+    source = Source(snapshot, demo, context, kubeconfig, kinds=_KINDS)
+    return present(source, lambda inventory: narrow.listing(inventory, "Taint", taint_list(inventory)), output, watch)
+
+
+def _where(
+    inventory: Inventory, rows: list[Any], expression: str, kubernetes: str | None
+) -> tuple[list[Any], list[str]]:
+    from dractl.listing import filters
+
+    try:
+        found = filters.where(inventory, rows, expression, _environment(inventory, kubernetes))
+    except filters.FilterError as error:
+        raise DractlError(f"--where: {error}", "Write it as in a claim's selector.") from None
+    return found.rows, [text for text in [found.note()] if text]
 
 
 def _differences(inventory: Inventory, driver: str | None, context: str | None, kubeconfig: str | None) -> list[str]:
@@ -295,17 +361,6 @@ def _environment(inventory: Inventory, kubernetes: str | None) -> Environment:
 
     major, minor = choose_release(inventory, kubernetes).minor.split(".")
     return Environment(kubernetes=(int(major), int(minor)))
-
-
-def _in_namespace(rows: list[Any], namespace: str | None, everywhere: bool) -> list[Any]:
-    if everywhere:
-        return rows
-    wanted = options.namespace_or_default(namespace)
-    found = [row for row in rows if row.namespace == wanted]
-    others = sorted({row.namespace for row in rows} - {wanted})
-    if not found and others:
-        note(f"note: nothing in namespace {wanted}; there is something in {', '.join(others)} (-A shows all)")
-    return found
 
 
 def _narrow(inventory: Inventory, rows: list[Any], node: str | None, driver: str | None) -> list[Any]:
@@ -343,7 +398,7 @@ def _sorted(rows: list[Any], field: str | None) -> list[Any]:
 
 
 def _labelled(inventory: Inventory, rows: list[Any], selector: str | None) -> list[Any]:
-    from dractl.listing.labels import LabelError, labels_of, parse_labels
+    from dractl.listing.labels import LabelError, labelled, parse_labels
 
     if selector is None:
         return rows
@@ -351,47 +406,9 @@ def _labelled(inventory: Inventory, rows: list[Any], selector: str | None) -> li
         wanted = parse_labels(selector)
     except LabelError as error:
         raise DractlError(f"--selector: {error}", "Write it as for kubectl get -l.") from None
-    return [row for row in rows if all(one.holds(labels_of(inventory, row)) for one in wanted)]
+    return labelled(inventory, rows, wanted)
 
 
-def _templated(listing: Listing, name: str, template: str) -> None:
-    from dractl.listing.paths import PathError, custom_columns, jsonpath
-    from dractl.render.text.table import table
-
-    plain = listing.to_json()
-    try:
-        if name == "jsonpath":
-            emit(jsonpath(template, plain))
-        else:
-            headers, rows = custom_columns(template, plain["items"])
-            emit(table(headers, rows))
-    except PathError as error:
-        hint = "Only a part of kubectl's syntax is known; -o json has it all."
-        raise DractlError(f"-o {name}: {error}", hint) from None
-
-
-def _show(
-    inventory: Inventory, kind: str, rows: list[Any], output: str, notes: list[str] | None = None
-) -> int:
-    from dractl.listing.rows import Listing
-    from dractl.render.text.lists import names, render_list
-
-    chosen, _, template = output.partition("=")
-    listing = Listing(kind, rows, inventory.provenance.description, notes or [])
-    if template:
-        _templated(listing, chosen, template)
-        return Exit.GOOD
-    form = ListFormat(chosen)
-    if form in (ListFormat.JSON, ListFormat.YAML):
-        emit_report(listing.to_json(), form, lambda terminal: "")
-        return Exit.GOOD
-    for text in listing.notes:
-        note(f"note: {text}")
-    if not rows:
-        note(f"nothing found in {listing.source}")
-    elif form is ListFormat.NAME:
-        emit(names(listing))
-    else:
-        terminal_text: Callable[[Any], str] = lambda terminal: render_list(listing, terminal, form is ListFormat.WIDE)  # noqa: E731
-        emit_report({}, form, terminal_text)
-    return Exit.GOOD
+def _one_of(namespace: str | None, all_namespaces: bool) -> None:
+    if namespace is not None and all_namespaces:
+        note(f"note: -A shows all namespaces; -n {namespace} narrows nothing")

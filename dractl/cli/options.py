@@ -71,6 +71,9 @@ Kubernetes = Annotated[
         callback=known_release,
     ),
 ]
+Watch = Annotated[
+    bool, typer.Option("--watch", "-w", help="Follow a running cluster and show what changes, until Ctrl-C.")
+]
 
 DEFAULT_NAMESPACE = "default"
 context_namespace: str | None = None

@@ -51,7 +51,7 @@ def terminal(stream: TextIO | None = None) -> Terminal:
     """How ``stream`` (stdout) may be written to.
 
     Colour only on a terminal, never with NO_COLOR or TERM=dumb; FORCE_COLOR asks for it elsewhere. The width is
-    COLUMNS, else the terminal's, else 100 for prose and no limit for tables.
+    COLUMNS, else the terminal's, else 100; tables keep to it only on a terminal, so that scripts see everything.
     """
     stream = stream or sys.stdout
     tty = stream.isatty()
@@ -60,7 +60,7 @@ def terminal(stream: TextIO | None = None) -> Terminal:
         colour = True
     if os.environ.get("NO_COLOR"):
         colour = False
-    return Terminal(colour=colour, width=_width(stream, tty), limited=tty or _columns() > 0)
+    return Terminal(colour=colour, width=_width(stream, tty), limited=tty)
 
 
 def emit(text: str) -> None:

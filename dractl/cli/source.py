@@ -13,6 +13,7 @@ from dractl.errors import DractlError
 if TYPE_CHECKING:
     from dractl.inventory import Inventory, Release
     from dractl.sources.connection import Access, Connection
+    from dractl.sources.watch import Follower
 
 
 def open_inventory(
@@ -48,6 +49,50 @@ def open_inventory(
     connection = connect_to(context, kubeconfig)
     where = namespace or connection.namespace
     return _read_live(connection, None if everything else kinds or QUESTION_KINDS, where, own_events)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the common options of a command say, for ``open_inventory`` now or for following with --watch."""
+
+    snapshot: str | None = None
+    demo: bool = False
+    context: str | None = None
+    kubeconfig: str | None = None
+    everything: bool = False
+    namespace: str | None = None
+    kinds: Collection[str] | None = None
+    own_events: bool = False
+
+    def open(self) -> Inventory:
+        """The cluster as it is now; errors as of ``open_inventory``."""
+        return open_inventory(
+            self.snapshot,
+            self.demo,
+            self.context,
+            self.kubeconfig,
+            self.everything,
+            self.namespace,
+            self.kinds,
+            self.own_events,
+        )
+
+    def follow(self) -> Follower:
+        """The running cluster, not yet started.
+
+        Raises:
+            DractlError: for a recorded cluster, and when the kubeconfig cannot be used.
+        """
+        from dractl.sources.cluster import RESOURCES
+        from dractl.sources.watch import Follower
+
+        one_source(self.snapshot, self.demo, self.context, self.kubeconfig)
+        if self.snapshot or self.demo:
+            raise DractlError("--watch needs a running cluster", "Leave out --watch, or --snapshot and --demo.")
+        connection = connect_to(self.context, self.kubeconfig)
+        where = self.namespace or connection.namespace
+        kinds = [item.kind for item in RESOURCES] if self.everything else self.kinds or QUESTION_KINDS
+        return Follower(connection, kinds, where, where if self.own_events else None)
 
 
 def one_source(snapshot: str | None, demo: bool, context: str | None, kubeconfig: str | None) -> None:

@@ -157,11 +157,13 @@ def sort_by(rows: Iterable[T], name: str) -> list[T]:
     """
     rows = list(rows)
     descending = name.startswith("-")
-    field_name = name.removeprefix("-")
+    # kubectl writes fields as paths: {.node}
+    field_name = name.removeprefix("-").removeprefix("{").removesuffix("}").removeprefix(".")
     keyed = [(_value(to_plain(row), field_name), row) for row in rows]
     if rows and all(value is None for value, _ in keyed):
-        known = sorted({name for row in rows for name, value in to_plain(row).items() if not isinstance(value, list)})
-        raise FilterError(f"no row has a field {field_name}; fields are: {', '.join(known)}")
+        plain = [item for row in rows for item in to_plain(row).items()]
+        known = sorted({key for key, value in plain if not isinstance(value, list | dict)})
+        raise FilterError(f"no row has a field {field_name or name}; fields are: {', '.join(known)}")
     present = [(value, row) for value, row in keyed if value is not None]
     present.sort(key=lambda pair: _sort_key(pair[0]), reverse=descending)
     return [row for _, row in present] + [row for value, row in keyed if value is None]

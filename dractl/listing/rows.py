@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from dractl.report import API_VERSION, to_plain
 
 DeviceState = Literal[
     "free", "used", "shared", "full", "tainted", "counters-exhausted", "pool-incomplete", "node-missing"
 ]
+DEVICE_STATES: tuple[str, ...] = get_args(DeviceState)
 PoolStatus = Literal["complete", "incomplete", "counts-differ"]
 NodeStatus = Literal["Ready", "NotReady", "Unknown", "missing"]
 
@@ -181,12 +182,18 @@ Row = DeviceRow | PoolRow | SliceRow | ClaimRow | TemplateRow | ClassRow | NodeR
 
 @dataclass(slots=True)
 class Listing:
-    """A list of rows of one kind (``Device``); ``source`` says what was read, ``notes`` what was left out and why."""
+    """A list of rows of one kind (``Device``); ``source`` says what was read, ``notes`` what was left out and why.
+
+    ``namespace`` is the one that was looked at, where the objects have one and not all were asked for; ``elsewhere``
+    names others that have some. Neither is written.
+    """
 
     kind: str
     items: list[Any]
     source: str = ""
     notes: list[str] = field(default_factory=list)
+    namespace: str | None = None
+    elsewhere: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """``{"apiVersion", "kind": "DeviceList", "items", ...}``."""
@@ -195,3 +202,7 @@ class Listing:
             out["notes"] = self.notes
         out["items"] = to_plain(self.items)
         return out
+
+    def nothing(self) -> str:
+        """What is said of an empty list, in kubectl's words."""
+        return "No resources found" + (f" in {self.namespace} namespace." if self.namespace else ".")

@@ -240,7 +240,7 @@ def connect(access: Access) -> Connection:
         raise DractlError(
             f"the kubeconfig cannot be used: {type(error).__name__}", "Does kubectl work with it?", Exit.USAGE
         ) from None
-    configuration.connection_pool_maxsize = 8
+    configuration.connection_pool_maxsize = 32
     api = client.ApiClient(configuration)
     return Connection(api, _headers(api, access), _without_credentials(configuration.host), namespace, access)
 

@@ -137,11 +137,36 @@ def test_colour_only_where_wanted(dractl):
     assert "\x1b" not in dractl(*arguments, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).out
 
 
-def test_columns_narrow_the_table_but_not_the_names(dractl):
-    wide = dractl("get", "devices", "--demo").out.splitlines()
-    narrow = dractl("get", "devices", "--demo", env={"COLUMNS": "90"}).out.splitlines()
+def test_a_terminal_narrows_the_table_but_not_the_names():
+    import os
+    import pty
+
+    def lines(columns):
+        main, other = pty.openpty()
+        env = {**os.environ, "COLUMNS": columns, "NO_COLOR": "1"}
+        command = [sys.executable, "-m", "dractl", "get", "devices", "--demo"]
+        with subprocess.Popen(command, stdout=other, stdin=subprocess.DEVNULL, env=env):
+            os.close(other)
+            found = b""
+            while True:
+                try:
+                    part = os.read(main, 1 << 16)
+                except OSError:
+                    break
+                if not part:
+                    break
+                found += part
+        os.close(main)
+        return found.decode().splitlines()
+
+    wide, narrow = lines("400"), lines("90")
     assert max(len(line) for line in wide) > 90 >= max(len(line) for line in narrow)
     assert [line.split()[0] for line in wide] == [line.split()[0] for line in narrow]
+
+
+def test_columns_do_not_cut_what_scripts_read(dractl):
+    whole = dractl("get", "devices", "--demo").out
+    assert dractl("get", "devices", "--demo", env={"COLUMNS": "60"}).out == whole
 
 
 def test_a_closed_pipe_ends_quietly():

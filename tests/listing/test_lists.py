@@ -209,8 +209,14 @@ def test_namespaces(dractl):
     assert {line.split()[0] for line in lines[1:]} == {"infer"}
     nothing = dractl("get", "claims", "--demo")
     assert (nothing.code, nothing.out) == (0, "")
-    assert "nothing in namespace default" in nothing.err
-    assert "infer" in nothing.err
+    assert nothing.err.splitlines() == [
+        "No resources found in default namespace.",
+        "note: there is something in infer, ml, monitoring, research (-A shows all)",
+    ]
+    assert dractl("get", "devices", "--demo", "--state", "full").err == "No resources found.\n"
+    both = dractl("get", "claims", "--demo", "-n", "infer", "-A")
+    assert both.out == dractl("get", "claims", "--demo", "-A").out
+    assert both.err == "note: -A shows all namespaces; -n infer narrows nothing\n"
 
 
 def test_devices_of_a_namespace(dractl):

@@ -39,9 +39,18 @@ def render_list(listing: Listing, terminal: Terminal = PLAIN, wide: bool = False
     """The table of a list; empty for an empty list."""
     if not listing.items:
         return ""
-    columns = [column for column in COLUMNS[listing.kind] if wide or not column.wide]
-    rows = [[column.cell(item) for column in columns] for item in listing.items]
-    return table([column.head for column in columns], rows, terminal)
+    return table(heads(listing.kind, wide), cells(listing.kind, listing.items, wide), terminal)
+
+
+def heads(kind: str, wide: bool = False) -> list[str]:
+    """The heads of a list's columns."""
+    return [column.head for column in COLUMNS[kind] if wide or not column.wide]
+
+
+def cells(kind: str, items: Sequence[Any], wide: bool = False) -> list[list[str]]:
+    """The cells of rows."""
+    columns = [column for column in COLUMNS[kind] if wide or not column.wide]
+    return [[column.cell(item) for column in columns] for item in items]
 
 
 def names(listing: Listing) -> str:
@@ -177,7 +186,7 @@ def _pool_name(row: PoolRow) -> str:
 def _taint_name(row: TaintRow) -> str:
     if row.source != "driver":
         return f"devicetaintrule.resource.k8s.io/{row.source}"
-    return taint_name(row)
+    return f"{row.driver}/{row.pool}/{row.device or '*'}:{taint_name(row)}"
 
 
 NAMES: dict[str, Callable[[Any], str]] = {

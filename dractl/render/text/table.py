@@ -12,21 +12,38 @@ _MIN_WIDTH = 8
 _ELLIPSIS = "…"
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal = PLAIN, indent: str = "") -> str:
-    """Lay out rows under headers; empty cells become ``-``.
+def table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    terminal: Terminal = PLAIN,
+    indent: str = "",
+    at_least: Sequence[int] = (),
+) -> str:
+    """Lay out rows under headers; empty cells become ``-``. ``at_least`` are widths that columns have anyway.
 
     On a terminal that is too narrow the widest columns are cut with an ellipsis, but never the first one, which holds
     the name; elsewhere nothing is cut, so that scripts see everything. Lines carry no spaces at their end.
     """
     cells = [[clean(cell) or "-" for cell in row] for row in rows]
-    widths = [
-        max([cell_width(header), *(cell_width(row[column]) for row in cells)]) for column, header in enumerate(headers)
-    ]
+    widths = _widths(headers, cells)
+    if at_least:
+        widths = [max(pair) for pair in zip(widths, at_least, strict=True)]
     if terminal.limited:
         widths = _narrowed(widths, terminal.width - len(indent))
     lines = [indent + terminal.bold(_line(headers, widths))] if headers else []
     lines += [indent + _line(row, widths) for row in cells]
     return "\n".join(lines)
+
+
+def column_widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """The width of each column without any limit."""
+    return _widths(headers, [[clean(cell) or "-" for cell in row] for row in rows])
+
+
+def _widths(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [
+        max([cell_width(header), *(cell_width(row[column]) for row in cells)]) for column, header in enumerate(headers)
+    ]
 
 
 def cell_width(text: str) -> int:
