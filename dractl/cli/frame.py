@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("cel", "dractl.cli.cel", "Check CEL expressions, try them on devices, list the fields that drivers publish."),
     ("rules", "dractl.cli.rules", "List the rules behind the DRA codes."),
     ("report", "dractl.cli.report", "Write fleet, pending claims and findings as one HTML page or as Markdown."),
+    ("top", "dractl.cli.top", "Watch nodes, waiting claims and findings in the terminal."),
     ("metrics", "dractl.cli.metrics", "Serve the cluster's state to Prometheus."),
     ("snapshot", "dractl.cli.snapshot", "Record a cluster in a file, describe and compare such files."),
     ("auth", "dractl.cli.auth", "Which rights in a cluster the commands need, and which you have."),

@@ -40,7 +40,10 @@ VERDICTS: dict[str, Verdict] = {"fits": "fits", "doesNotFit": "doesNotFit", "err
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and under which rules: release and profile, the reference time of ages, the node to show."""
+    """What is asked, and under which rules: release and profile, the reference time of ages, the node to show.
+
+    ``fixes`` asks for what would help, too: most of the work on a large cluster.
+    """
 
     inventory: Inventory
     release: Release
@@ -48,6 +51,7 @@ class Question:
     now: str | None = None
     node: str | None = None
     limits: Limits = NO_LIMITS
+    fixes: bool = True
 
 
 def explain_claim(question: Question, namespace: str, name: str) -> ClaimExplanation:
@@ -126,7 +130,7 @@ def _pending(
     pods = waiting(users)
     by_hand = [pod for pod in users if pod.node_name and not pod.meta.deletion_timestamp]
     case = case_of(question, [claim], pods)
-    if pods or not by_hand:
+    if question.fixes and (pods or not by_hand):
         add_fixes(case, report)
     report.verdict = VERDICTS[case.verdict] if report.stage != "class missing" else "error"
     if by_hand and not pods:

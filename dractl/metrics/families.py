@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dractl.diagnose.check import Context
 from dractl.diagnose.run import Diagnosis, diagnose
@@ -34,8 +34,8 @@ def families(question: Question, now: str | None = None) -> list[Family]:
     """Everything that one state of the cluster says. ``now`` (RFC 3339) is what ages are counted to."""
     inventory = question.inventory
     rows = device_rows(inventory)
-    context = Context(question)
-    report = diagnose(question, context=context)
+    context = Context(replace(question, now=now, fixes=False))
+    report = diagnose(context.question, context=context)
     return [
         _counted(catalogue.DEVICES, ((row.driver, row.node or "", row.state) for row in rows)),
         _classes(context, rows),
@@ -94,11 +94,11 @@ def _ages(inventory: Inventory, now: str | None) -> Family:
 
 
 def _reasons(context: Context) -> Family:
-    labels: list[tuple[str, ...]] = []
+    found: Counter[tuple[str, ...]] = Counter()
     for waiting in context.waiting:
-        codes = sorted({found.code for found in waiting.report.findings})
-        labels += [(waiting.report.verdict, codes[0] if codes else "")] * len(waiting.claims)
-    return _counted(catalogue.PENDING_REASONS, labels)
+        findings = waiting.report.findings  # the worst first
+        found[waiting.report.verdict, findings[0].code if findings else ""] += len(waiting.claims)
+    return Family(catalogue.PENDING_REASONS, {key: float(number) for key, number in sorted(found.items())})
 
 
 def _findings(report: Diagnosis) -> Family:

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
-from dractl.explain.report import ClaimExplanation, FixView, GroupView
+from dractl.diagnose.check import Waiting
+from dractl.explain.report import FixView, GroupView
 from dractl.listing.devices import taint_text
 from dractl.listing.rows import DeviceRow, HolderRow
-from dractl.render.overview import STATE_MARKS, Overview, Place, head_line, names, readable, remarks
+from dractl.render.overview import STATE_MARKS, Overview, Place, alike, head_line, names, readable, remarks
 from dractl.rules.finding import Finding
 from dractl.rules.registry import rule
 
@@ -184,7 +185,7 @@ def _fleet(overview: Overview) -> Iterator[str]:
 
 
 def _waiting(overview: Overview) -> Iterator[str]:
-    yield f'<section aria-labelledby="pending"><h2 id="pending">Pending claims ({len(overview.waiting):,})</h2>'
+    yield f'<section aria-labelledby="pending"><h2 id="pending">Pending claims ({overview.pending:,})</h2>'
     if not overview.waiting:
         unseen = "ResourceClaim" in overview.unseen
         yield f"<p>{'Claims were not seen.' if unseen else 'No pod that was seen waits for a claim.'}</p>"
@@ -193,10 +194,13 @@ def _waiting(overview: Overview) -> Iterator[str]:
     yield "</section>"
 
 
-def _claim(item: ClaimExplanation) -> Iterator[str]:
+def _claim(waiting: Waiting) -> Iterator[str]:
+    item = waiting.report
     age = f' <span class="quiet">({text(item.age)})</span>' if item.age else ""
     yield f'<article class="item"><h3>{text(item.claim.namespace)}/{text(item.claim.name)}{age}</h3>'
     yield f"<p>{text(item.summary)}</p>"
+    if others := alike(waiting):
+        yield f"<p>{text(others)}</p>"
     yield "<details><summary>Details and what would help</summary>"
     yield from _list("", item.details)
     yield from _list("To do", item.actions)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dractl.explain.report import ClaimExplanation
-from dractl.render.overview import Overview, Place, head_line, names, readable, remarks
+from dractl.diagnose.check import Waiting
+from dractl.render.overview import Overview, Place, alike, head_line, names, readable, remarks
 from dractl.rules.finding import Finding, Severity
 from dractl.rules.registry import rule
 
@@ -98,12 +98,15 @@ def _waiting(overview: Overview) -> Iterator[str]:
         yield f"{len(overview.waiting) - _MOST_WAITING:,} more claims are not shown."
 
 
-def _claim(item: ClaimExplanation) -> Iterator[str]:
+def _claim(waiting: Waiting) -> Iterator[str]:
+    item = waiting.report
     age = f" ({plain(item.age)})" if item.age else ""
     yield f"### {plain(item.claim.namespace)}/{plain(item.claim.name)}{age}"
     yield ""
     yield plain(item.summary)
     yield ""
+    if others := alike(waiting):
+        yield f"- {plain(others)}"
     for text in item.details:
         yield f"- {plain(text)}"
     for text in item.actions:

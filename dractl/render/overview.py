@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dractl.diagnose.check import Context
+from dractl.diagnose.check import Context, Waiting
 from dractl.diagnose.run import Diagnosis, diagnose
-from dractl.explain.report import ClaimExplanation
 from dractl.listing.devices import device_rows
 from dractl.listing.lists import node_list
 from dractl.listing.rows import DeviceRow, NodeRow
@@ -38,7 +37,10 @@ class Place:
 
 @dataclass(slots=True)
 class Overview:
-    """A cluster to look at. ``waiting`` explains claims that pods wait for; ``unasked`` counts unallocated others."""
+    """A cluster to look at.
+
+    ``waiting`` explains claims that pods wait for (those of one form once); ``unasked`` counts unallocated others.
+    """
 
     diagnosis: Diagnosis
     places: list[Place]
@@ -46,7 +48,7 @@ class Overview:
     drivers: dict[str, dict[str, int]]
     """By driver: how many devices are in each state."""
     claims: int
-    waiting: list[ClaimExplanation]
+    waiting: list[Waiting]
     unasked: int
     unseen: dict[str, str]
 
@@ -54,6 +56,11 @@ class Overview:
     def devices(self) -> int:
         """All published devices of current generations."""
         return sum(self.states.values())
+
+    @property
+    def pending(self) -> int:
+        """Claims that pods wait for."""
+        return sum(len(item.claims) for item in self.waiting)
 
     @property
     def nodes(self) -> int:
@@ -85,15 +92,14 @@ def overview_of(context: Context) -> Overview:
     unallocated = sum(
         claim.allocation is None and not claim.meta.deletion_timestamp for claim in inventory.claims.values()
     )
-    waiting = list(context.pending.values())
     return Overview(
         diagnosis=diagnose(context.question, context=context),
         places=[*places.values(), *elsewhere.values()],
         states={state: states[state] for state in STATE_MARKS if states[state]},
         drivers={name: dict(counts) for name, counts in sorted(drivers.items())},
         claims=len(inventory.claims),
-        waiting=waiting,
-        unasked=unallocated - len(waiting),
+        waiting=context.waiting,
+        unasked=unallocated - sum(len(item.claims) for item in context.waiting),
         unseen=dict(sorted(inventory.provenance.unseen.items())),
     )
 
@@ -117,7 +123,7 @@ def head_line(overview: Overview) -> str:
     if "ResourceClaim" in overview.unseen:
         parts.append("claims not seen")
     else:
-        parts.append(f"{counted(overview.claims, 'claim')}, {len(overview.waiting):,} pending that pods wait for")
+        parts.append(f"{counted(overview.claims, 'claim')}, {overview.pending:,} pending that pods wait for")
     found = Counter(item.severity for item in overview.diagnosis.findings)
     words = [counted(found[Severity.ERROR], "error"), counted(found[Severity.WARNING], "warning")]
     return "; ".join([*parts, *words, f"{found[Severity.INFO]:,} for information"])
@@ -148,6 +154,14 @@ def _character(one: str) -> str:
         return one
     code = ord(one)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def alike(waiting: Waiting) -> str:
+    """Which claims wait for the same reason besides the one that is explained; empty for none."""
+    others = [str(key) for key in waiting.claims[1:]]
+    if not others:
+        return ""
+    return f"{counted(len(others), 'claim')} like it {'waits' if len(others) == 1 else 'wait'} too: {names(others, 5)}"
 
 
 def names(items: Sequence[str], most: int) -> str:

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dractl.diagnose.check import Context
+from dractl.diagnose.check import Context, Waiting
 from dractl.diagnose.run import Diagnosis
 from dractl.explain.report import ClaimExplanation, FixView, GroupView, NameView
+from dractl.inventory import Key
 from dractl.listing.rows import DeviceRow, HolderRow, NodeRow, TaintRow
 from dractl.render.html import render_html
 from dractl.render.markdown import render_markdown
@@ -104,7 +105,8 @@ def made_up(nodes: int = 2, devices: int = 3, word: str = "x") -> Overview:
         for row in place.devices:
             states[row.state] = states.get(row.state, 0) + 1
     drivers = {f"gpu.example.com{word}": states}
-    return Overview(diagnosis, places, states, drivers, 7, [claim], 0, {f"Kind{word}": f"forbidden{word}"})
+    waiting = Waiting(claim, [Key(f"ns{word}", f"claim{word}"), Key(f"ns{word}", f"other{word}")])
+    return Overview(diagnosis, places, states, drivers, 7, [waiting], 0, {f"Kind{word}": f"forbidden{word}"})
 
 
 @pytest.fixture(scope="module")
