@@ -245,34 +245,36 @@ class Selector:
         fault = unusable(device, self.lists)
         if fault is not None:
             return fault
-        reads = self.reads
-        if reads is None:
-            return (driver, id(device))
-        found: list[Hashable] = []
-        for kind, domain, name in reads:
-            if kind == "driver":
-                found.append(driver)
-            elif kind == "multi":
-                found.append(device.allow_multiple_allocations)
-            elif name == "*":
-                found.append(_whole_domain(driver, device, kind, domain))
-            elif kind == "attribute":
-                attribute = device.attributes.get(f"{domain}/{name}")
-                if attribute is None and domain == driver:
-                    attribute = device.attributes.get(name)
-                found.append(None if attribute is None else (attribute.kind, attribute.value))
-            else:
-                amount = device.capacity.get(f"{domain}/{name}")
-                if amount is None and domain == driver:
-                    amount = device.capacity.get(name)
-                found.append(None if amount is None else (amount.value.nano, amount.value.text))
-        return tuple(found)
+        return (driver, id(device)) if self.reads is None else project(self.reads, driver, device)
 
     def explain(self, driver: str, device: Device) -> list[Term]:
         """The value of every part of the top-level conjunction, and which part decided."""
         from dractl.cel.explain import explain
 
         return explain(self, driver, device)
+
+
+def project(reads: Iterable[Read], driver: str, device: Device) -> Hashable:
+    """What of a device is read: devices with equal keys look alike to whatever reads no more than that."""
+    found: list[Hashable] = []
+    for kind, domain, name in reads:
+        if kind == "driver":
+            found.append(driver)
+        elif kind == "multi":
+            found.append(device.allow_multiple_allocations)
+        elif name == "*":
+            found.append(_whole_domain(driver, device, kind, domain))
+        elif kind == "attribute":
+            attribute = device.attributes.get(f"{domain}/{name}")
+            if attribute is None and domain == driver:
+                attribute = device.attributes.get(name)
+            found.append(None if attribute is None else (attribute.kind, attribute.value))
+        else:
+            amount = device.capacity.get(f"{domain}/{name}")
+            if amount is None and domain == driver:
+                amount = device.capacity.get(name)
+            found.append(None if amount is None else (amount.value.nano, amount.value.text))
+    return tuple(found)
 
 
 def _whole_domain(driver: str, device: Device, kind: str, domain: str) -> Hashable:

@@ -9,6 +9,7 @@ from functools import cached_property
 from dractl.allocator.allocator import Allocator, NodeResult
 from dractl.allocator.profile import Profile
 from dractl.allocator.search import Limits
+from dractl.explain.alike import Alike, nodes_by_pool
 from dractl.explain.eligibility import Eligibility, PodReason, pod_on_node, unjudged, used_on_nodes
 from dractl.explain.judge import asks_of
 from dractl.explain.lifecycle import usable_nodes
@@ -88,6 +89,16 @@ class Case:
         return Neighbours.of(self.inventory)
 
     @cached_property
+    def alike(self) -> Alike:
+        """Which nodes fare alike with the claims, whatever of the claims is changed."""
+        return Alike(self)
+
+    @cached_property
+    def seen_by(self) -> dict[tuple[str, str], set[str] | None]:
+        """The nodes that see a pool; None where it is not bound to nodes by name."""
+        return nodes_by_pool(self.inventory.slices)
+
+    @cached_property
     def nodes(self) -> dict[str, NodeAnswer]:
         """All nodes, in natural order of names."""
         used = used_on_nodes(self.inventory.pods.values())
@@ -162,11 +173,15 @@ class Case:
             parent=self,
             only=self.only,
         )
-        nodes = [self.survey.nodes[answer.name].node for answer in self.eligible]
-        for start in range(0, len(nodes), _CHUNK):
-            results = idle.allocator.allocate_nodes(self.claims, nodes[start : start + _CHUNK], self.limits)
+        # one node of each group is enough to know quickly that devices in use are all that is in the way
+        groups = {answer.result.group: self.survey.nodes[answer.name].node for answer in self.eligible}
+        some = list(groups.values())
+        for start in range(0, len(some), _CHUNK):
+            results = idle.allocator.allocate_nodes(self.claims, some[start : start + _CHUNK], self.limits)
             if any(result.verdict != DOES_NOT_FIT for result in results.by_node.values()):
                 return None
+        if any(answer.verdict != DOES_NOT_FIT for answer in idle.eligible):
+            return None
         return idle
 
     @cached_property

@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 from dractl.allocator.allocator import Allocator, NodeResult
 from dractl.allocator.profile import Profile
 from dractl.allocator.search import Limits
+from dractl.explain.alike import counters_apart, nodes_by_pool
 from dractl.explain.case import ERROR
 from dractl.explain.eligibility import PodReason, pod_on_node, used_on_nodes
 from dractl.explain.lifecycle import usable_nodes
 from dractl.explain.neighbours import Neighbours
 from dractl.explain.words import natural
 from dractl.inventory import Inventory, key_of
-from dractl.kube.objects import Allocation, Meta, Node, Pod, ResourceClaim, ResourceSlice
-
-PoolName = tuple[str, str]
+from dractl.kube.objects import Allocation, Meta, Node, Pod, ResourceClaim
 
 
 @dataclass(slots=True)
@@ -66,7 +65,7 @@ class Cluster:
         )
         self.nodes = sorted(nodes_of(inventory).values(), key=lambda node: natural(node.meta.name))
         self._seen_by = nodes_by_pool(inventory.slices)
-        self._separate = self._counters_apart()
+        self._separate = counters_apart(inventory.slices)
         self._known: dict[Hashable, _Known] = {}
         self._touched: dict[str, int] = {}
         self._steps = 0
@@ -158,23 +157,12 @@ class Cluster:
         found = known.later.get(node)
         return found[1] if found is not None and found[0] == touched else None
 
-    def _counters_apart(self) -> bool:
-        """Whether no two nodes see one pool with counters: then no node's answer depends on those asked before it."""
-        with_counters = {(item.driver, item.pool.name) for item in self.inventory.slices if item.shared_counters}
-        names: dict[str, set[str | None]] = {}
-        for item in self.inventory.slices:
-            names.setdefault(item.pool.name, set()).add(item.node_name or None)
-        return all(len(names[pool]) == 1 and None not in names[pool] for _, pool in with_counters)
-
-    def _everywhere(self) -> list[tuple[str, str, str]]:
-        """The pools that even a node without slices of its own sees: those of other nodes that are in trouble, too."""
-        pools = self._allocator.gatherer.gather(Node(Meta()))
-        return [(str(pool), pool.status, pool.reason) for pool in pools]
-
     def _learn(self, like: Cluster) -> None:
         """Use the first answers of a similar cluster on nodes of which nothing differs."""
         differing = differing_nodes(like.inventory, self.inventory)
-        if differing is None or like.profile is not self.profile or self._everywhere() != like._everywhere():
+        if differing is None or like.profile is not self.profile:
+            return
+        if seen_everywhere(self._allocator) != seen_everywhere(like._allocator):
             return
         for asks, known in like._known.items():
             kept = {
@@ -183,6 +171,12 @@ class Cluster:
                 if name not in differing and result.verdict != ERROR
             }
             self._known[asks] = _Known(kept)
+
+
+def seen_everywhere(allocator: Allocator) -> list[tuple[str, str, str]]:
+    """The pools that even a node without slices of its own sees: those of other nodes that are in trouble, too."""
+    pools = allocator.gatherer.gather(Node(Meta()))
+    return [(str(pool), pool.status, pool.reason) for pool in pools]
 
 
 def differing_nodes(before: Inventory, after: Inventory) -> set[str] | None:
@@ -219,18 +213,6 @@ def _same(before: Mapping[str, object], after: Mapping[str, object]) -> bool:
 
 def _all_same(before: Sequence[object], after: Sequence[object]) -> bool:
     return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
-
-
-def nodes_by_pool(slices: Iterable[ResourceSlice]) -> dict[PoolName, set[str] | None]:
-    """The nodes that see a pool, by the names in its slices; None where it is not bound to nodes by name."""
-    found: dict[PoolName, set[str] | None] = {}
-    for item in slices:
-        nodes = found.setdefault((item.driver, item.pool.name), set())
-        if not item.node_name:
-            found[item.driver, item.pool.name] = None
-        elif nodes is not None:
-            nodes.add(item.node_name)
-    return found
 
 
 def _distinct(allocation: Allocation, number: int) -> Allocation:

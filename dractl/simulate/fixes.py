@@ -51,6 +51,13 @@ class _Search:
         self.skipped = 0
         self.trials = 0
 
+    def changed(self, changes: Iterable[Change]) -> Variant:
+        """The state after some changes."""
+        variant = self.base.copy()
+        for change in changes:
+            change.apply(variant)
+        return variant
+
     def tried(self, changes: Sequence[Change]) -> list[str]:
         """The nodes on which the claims fit after all of these changes; empty too where there is no time left."""
         if self.left <= 0:
@@ -58,9 +65,7 @@ class _Search:
             return []
         self.left -= 1
         self.trials += 1
-        variant = self.base.copy()
-        for change in changes:
-            change.apply(variant)
+        variant = self.changed(changes)
         touched: set[str] | None = set()
         for change in changes:
             if change.touched is None or touched is None or not change.touched:
@@ -76,6 +81,8 @@ def find_fixes(case: Case) -> Fixes:
         return Fixes()
     search = _Search(case)
     changes = candidates(case)
+    for change in changes:
+        case.alike.expect(search.changed([change]).claims)
     found = [_Found(change, nodes) for change in changes if (nodes := search.tried([change]))]
     out = Fixes(_views(found))
     if not found:

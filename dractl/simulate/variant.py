@@ -23,6 +23,7 @@ from dractl.kube.objects import (
     ResourceSlice,
 )
 from dractl.kube.quantity import Quantity
+from dractl.simulate.cluster import seen_everywhere
 
 
 @dataclass(slots=True)
@@ -113,25 +114,69 @@ class Variant:
         return [name for name, result in results.items() if result.verdict == FITS]
 
     def results(self, names: Iterable[str]) -> dict[str, NodeResult]:
-        """What the allocator says on some nodes, whether the pods may use them or not."""
-        nodes = [self.nodes[name] for name in names]
-        return self._allocator().allocate_nodes(self.claims, nodes, self.case.limits).by_node
+        """What the allocator says on some nodes, whether the pods may use them or not.
+
+        Of nodes that are alike and not changed themselves one is asked, and its answer is given for all of them.
+        """
+        names = list(names)
+        allocator = self._allocator()
+        asked = self._representatives(names, allocator) if len(names) > 1 else {name: name for name in names}
+        nodes = [self.nodes[name] for name in dict.fromkeys(asked.values())]
+        found = allocator.allocate_nodes(self.claims, nodes, self.case.limits).by_node
+        return {name: found[asked[name]] for name in names}
+
+    def _representatives(self, names: Iterable[str], allocator: Allocator) -> dict[str, str]:
+        """For each node the one that answers for it."""
+        classes = self.case.alike.classes(self.claims)
+        changed = self._changed_nodes(allocator) if classes is not None else None
+        if classes is None or changed is None:
+            return {name: name for name in names}
+        first: dict[int, str] = {}
+        return {name: name if name in changed else first.setdefault(classes[name], name) for name in names}
+
+    def _changed_nodes(self, allocator: Allocator) -> set[str] | None:
+        """The nodes that see other devices, or devices in another state, than they do now; None if that may be any."""
+        case = self.case
+        pools: set[tuple[str, str]] = set()
+        for key in self.freed:
+            claim = case.inventory.claims[key]
+            if claim.allocation is not None:
+                pools |= {(one.driver, one.pool) for one in claim.allocation.results}
+        if allocator.gatherer is not case.allocator.gatherer:
+            before = {id(item) for item in case.allocator.slices}
+            after = {id(item) for item in allocator.slices}
+            pools |= {(one.driver, one.pool.name) for one in allocator.slices if id(one) not in before}
+            pools |= {(one.driver, one.pool.name) for one in case.allocator.slices if id(one) not in after}
+            if seen_everywhere(allocator) != seen_everywhere(case.allocator):
+                return None
+        changed: set[str] = set()
+        for pool in pools:
+            seen = case.seen_by.get(pool, set())
+            if seen is None:
+                return None
+            changed |= seen
+        return changed
 
     def _allocator(self) -> Allocator:
         case = self.case
-        asked = {id(claim) for claim in case.claims}
-        holding = [
-            claim
-            for claim in case.inventory.claims.values()
-            if id(claim) not in asked and key_of(claim) not in self.freed
-        ]
-        published = all(one is other for one, other in zip(self.slices, case.inventory.slices, strict=True))
+        published = all(one is other for one, other in zip(self.slices, case.inventory.slices, strict=False))
+        published = published and len(self.slices) == len(case.inventory.slices)
         if published and len(self.taint_rules) == len(case.inventory.taint_rules):
             # only what is in use differs: the pools need not be put together again
+            if not self.freed:
+                return case.allocator
             allocator = copy(case.allocator)
-            allocator.state = AllocatedState.of(holding, case.profile.features.consumable_capacity)
+            allocator.state = AllocatedState.of(self._holding(), case.profile.features.consumable_capacity)
             return allocator
-        return Allocator(case.profile, self.slices, self.classes, holding, self.taint_rules)
+        return Allocator(case.profile, self.slices, self.classes, self._holding(), self.taint_rules)
+
+    def _holding(self) -> list[ResourceClaim]:
+        asked = {id(claim) for claim in self.case.claims}
+        return [
+            claim
+            for claim in self.case.inventory.claims.values()
+            if id(claim) not in asked and key_of(claim) not in self.freed
+        ]
 
     # --- changes of claims ---
 
