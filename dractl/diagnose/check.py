@@ -6,10 +6,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dractl.explain.claim import Question, explain
+from dractl.explain.case import Case
+from dractl.explain.claim import Question, case_of, explain
 from dractl.explain.report import ClaimExplanation
 from dractl.hardware.model import Host
-from dractl.inventory import Inventory, Key, key_of
+from dractl.inventory import DeviceId, Inventory, Key, PublishedDevice, key_of
 from dractl.kube.objects import DeviceClass, Pod, ResourceClaim
 from dractl.rules.finding import Finding, ObjectRef, Rule
 
@@ -42,6 +43,8 @@ class Context:
     reports: Mapping[str, Host] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     asked: bool = False
+    kept: dict[str, tuple[set[int], dict[str, list[PublishedDevice]]]] = field(default_factory=dict)
+    """What each class selects, by its name: identities of devices, and those that its selectors fail on by error."""
     _explained: dict[Key, ClaimExplanation] = field(default_factory=dict)
 
     @property
@@ -67,6 +70,29 @@ class Context:
         for key in self._waiting_keys():
             groups.setdefault(self._form(key), []).append(key)
         return [Waiting(self._explain(keys[0]), keys) for keys in groups.values()]
+
+    def case(self, key: Key) -> Case:
+        """The question of one waiting claim in all its parts."""
+        pods = [
+            pod
+            for pod in self.inventory.claim_pods[key]
+            if pod.phase not in FINISHED and not pod.meta.deletion_timestamp and not pod.node_name
+        ]
+        return case_of(self.question, [self.inventory.claims[key]], pods)
+
+    def usable(self, key: Key) -> list[tuple[int, frozenset[DeviceId]]]:
+        """For every plain request of a waiting claim: how many devices it wants, and which can serve it now.
+
+        Requests for all devices, with alternatives or for shares of devices are left out.
+        """
+        case = self.case(key)
+        found = []
+        for index, ask in enumerate(case.survey.asks):
+            devices = {one.id: one.device for node in case.fitting() for one in node.reason.facts.asks[index].usable}
+            shared = any(device.allow_multiple_allocations for device in devices.values())
+            if not ask.all and ask.request.exactly is not None and not ask.spec.admin_access and not shared:
+                found.append((ask.count, frozenset(devices)))
+        return found
 
     def _explain(self, key: Key) -> ClaimExplanation:
         if key not in self._explained:

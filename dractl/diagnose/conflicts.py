@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from dractl.diagnose.check import Context, Waiting, claim_ref
+from dractl.explain.matching import shortage
 from dractl.explain.report import ClaimExplanation
 from dractl.explain.words import count, listing, moment, plural, ranges, seconds_between
 from dractl.inventory import DeviceId, Holder, Inventory, Key, Pool, PublishedDevice, key_of
@@ -20,6 +21,8 @@ _FINISHED = ("Succeeded", "Failed")
 
 _QUEUED = {allocation.FULL_OF_HOLDERS.code, scheduler.NO_PREEMPTION.code}
 """Codes of a claim that only waits for its turn."""
+_COMPETING = 200
+"""So many claims are looked at for competition."""
 _FRESH = 60
 """Seconds in which a pod may wait without anything being wrong."""
 
@@ -72,6 +75,37 @@ def _weight(context: Context, waiting: Waiting, codes: list[str]) -> Severity | 
 def _seconds_old(context: Context, stamp: str | None) -> float:
     age = seconds_between(stamp, moment(context.question.now or context.inventory.as_of))
     return age if age is not None else float("inf")
+
+
+def claims_competing(context: Context) -> Iterator[Finding]:
+    """Claims that fit one by one and ask for more devices together than there are for them."""
+    claims: list[ResourceClaim] = []
+    wants: list[tuple[int, frozenset[DeviceId]]] = []
+    for waiting in context.waiting:
+        if waiting.report.verdict != "fits":
+            continue
+        for needed, usable in context.usable(waiting.claims[0]):
+            for key in waiting.claims[:_COMPETING]:
+                claims.append(context.inventory.claims[key])
+                wants.append((needed, usable))
+    if len(wants) > _COMPETING:
+        wants, claims = wants[:_COMPETING], claims[:_COMPETING]
+    short = shortage(wants) if len(claims) > 1 else []
+    names = list(dict.fromkeys(str(key_of(claims[index])) for index in short))
+    if len(names) < 2:
+        return
+    devices = sorted(set().union(*(wants[index][1] for index in short)))
+    asked = sum(wants[index][0] for index in short)
+    yield conflicts.CLAIMS_COMPETE.finding(
+        f"{listing([f'claim {name}' for name in names], 4)} fit one by one, but together they ask for "
+        f"{count(asked, 'device')}, and only {count(len(devices), 'device')} can serve them: "
+        f"{listing([str(one) for one in devices], 4)}",
+        claim_ref(claims[short[0]]),
+        evidence={"claims": names, "devices": [str(one) for one in devices], "asked": asked},
+        hint=f"{asked - len(devices)} more {plural(asked - len(devices), 'device has', 'devices have')} to be freed or "
+        f"added for all of them: dractl simulate --help shows how to try it",
+        related=tuple(claim_ref(claims[index]) for index in short[1:]),
+    )
 
 
 def held_twice(context: Context) -> Iterator[Finding]:
@@ -223,9 +257,7 @@ def families(inventory: Inventory) -> Iterator[tuple[PublishedDevice, list[Publi
             whole = wholes.get(uuid)
             if whole is not None:
                 sets = {item.counter_set for item in whole.device.consumes_counters}
-                apart = [
-                    one for one in found if not sets & {item.counter_set for item in one.device.consumes_counters}
-                ]
+                apart = [one for one in found if not sets & {item.counter_set for item in one.device.consumes_counters}]
                 if apart:
                     yield whole, apart
 

@@ -14,7 +14,8 @@ _WORST_FIRST = (
 )
 
 
-def damage(item: Finding) -> tuple[int, int, int, str, str]:
+def damage(item: Finding) -> tuple[int, int, int, int, str, str]:
     """A sort key, the worst first: severity, the kind of damage, how many objects it touches, code and subject."""
     kind = next((place for place, codes in enumerate(_WORST_FIRST) if item.code in codes), len(_WORST_FIRST))
-    return (-item.severity.rank, kind, -len(item.related), item.code, str(item.subject))
+    far = item.evidence.get("distance", 0)
+    return (-item.severity.rank, kind, -len(item.related), -int(far), item.code, str(item.subject))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dractl.diagnose.check import Context, claim_ref
+from dractl.explain.answer import Answer
+from dractl.explain.claim import explain
+from dractl.explain.entries import explain_missing_claim
 from dractl.explain.lifecycle import gone_consumers, pods_known, since
 from dractl.explain.pod import explain_pod
+from dractl.explain.preparation import prepare_event
 from dractl.explain.words import count, listing, moment, near, plural
 from dractl.inventory import Inventory, LinkState, PodClaim, key_of
 from dractl.kube.objects import ClaimSpec, Event, Pod, ResourceClaim, ResourceClaimTemplate
 from dractl.rules import allocation, lifecycle
 from dractl.rules.finding import Finding, ObjectRef, Rule, Severity
 
-_PREPARE_FAILED = "FailedPrepareDynamicResources"
 _FINISHED = ("Succeeded", "Failed")
 
 
@@ -134,12 +138,25 @@ def stale_holders(context: Context) -> Iterator[Finding]:
                 hint=f"nothing uses the devices: kubectl delete resourceclaim {claim.meta.name} -n "
                 f"{claim.meta.namespace}; if it stays, look at the resource claim controller (kube-controller-manager)",
             )
+        elif not claim.reserved_for and (finished := _all_finished(inventory, claim)):
+            yield lifecycle.STALE_HOLDER.finding(
+                f"claim {key_of(claim)} holds {devices}, is reserved for nobody, and the pods that refer to it are "
+                f"finished ({listing(finished, 3)}): it should have been deallocated",
+                claim_ref(claim),
+                hint=f"see whether the resource claim controller (kube-controller-manager) is well; kubectl delete "
+                f"resourceclaim {claim.meta.name} -n {claim.meta.namespace} frees the devices",
+            )
         elif not claim.reserved_for and not inventory.claim_pods.get(key_of(claim)):
             yield lifecycle.STALE_HOLDER.finding(
                 f"claim {key_of(claim)} holds {devices}, is reserved for nobody, and no pod refers to it",
                 claim_ref(claim),
                 hint=f"kubectl delete resourceclaim {claim.meta.name} -n {claim.meta.namespace}, if it is not needed",
             )
+
+
+def _all_finished(inventory: Inventory, claim: ResourceClaim) -> list[str]:
+    pods = inventory.claim_pods.get(key_of(claim), [])
+    return [str(key_of(pod)) for pod in pods] if all(pod.phase in _FINISHED for pod in pods) else []
 
 
 def claims_without_pod(context: Context) -> Iterator[Finding]:
@@ -181,22 +198,105 @@ def claims_deleting(context: Context) -> Iterator[Finding]:
         )
 
 
+def claims_refused(context: Context) -> Iterator[Finding]:
+    """Pods whose claim cannot be made from its template: refused by a quota, for lack of a label, or otherwise."""
+    for link in _unfinished(context):
+        if link.state is not LinkState.NOT_CREATED:
+            continue
+        answer = Answer()
+        explain_missing_claim(context.inventory, answer, link)
+        special = [one for one in answer.findings if one.code != lifecycle.CREATION_REFUSED.code]
+        for found in special or answer.findings:
+            yield replace(
+                found,
+                hint=found.hint or "; ".join(answer.actions[:2]),
+                related=(*found.related, _pod_ref(link.pod)) if found.subject != _pod_ref(link.pod) else found.related,
+            )
+
+
+def creations_refused(context: Context) -> Iterator[Finding]:
+    """Those refused for another reason than the two below."""
+    return _of(claims_refused(context), lifecycle.CREATION_REFUSED)
+
+
+def labels_missing(context: Context) -> Iterator[Finding]:
+    """Those that lack the namespace's label for admin access."""
+    return _of(claims_refused(context), lifecycle.ADMIN_LABEL)
+
+
+def quotas_refusing(context: Context) -> Iterator[Finding]:
+    """Those that a quota refuses."""
+    return _of(claims_refused(context), lifecycle.QUOTA)
+
+
+def _of(findings: Iterator[Finding], rule: Rule) -> Iterator[Finding]:
+    """Findings of one rule; those about one object are told once, with all pods."""
+    seen: dict[str, Finding] = {}
+    for found in findings:
+        if found.code == rule.code:
+            known = seen.get(str(found.subject))
+            more = tuple(ref for ref in found.related if known is not None and ref not in known.related)
+            seen[str(found.subject)] = replace(known, related=(*known.related, *more)) if known else found
+    yield from seen.values()
+
+
 def unprepared_pods(context: Context) -> Iterator[Finding]:
-    """Pods that have their devices, but whose preparation fails on the node."""
+    """Pods that have their devices, but whose preparation fails on the node for no known reason."""
+    return _of(_unprepared_pods(context), lifecycle.PREPARE_FAILED)
+
+
+def drivers_keeping_claims(context: Context) -> Iterator[Finding]:
+    """Pods whose preparation fails because a driver remembers a claim that is gone."""
+    return _of(_unprepared_pods(context), lifecycle.DRIVER_KEEPS_CLAIM)
+
+
+def drivers_not_registered(context: Context) -> Iterator[Finding]:
+    """Pods whose preparation fails because kubelet does not know the driver."""
+    return _of(_unprepared_pods(context), lifecycle.DRIVER_NOT_REGISTERED)
+
+
+_PREPARING = (lifecycle.PREPARE_FAILED, lifecycle.DRIVER_KEEPS_CLAIM, lifecycle.DRIVER_NOT_REGISTERED)
+
+
+def _unprepared_pods(context: Context) -> Iterator[Finding]:
+    for links in context.inventory.pod_claims.values():
+        pod = links[0].pod
+        if not pod.node_name or pod.phase != "Pending" or pod.meta.deletion_timestamp:
+            continue
+        event = prepare_event(context.inventory, [pod])
+        if event is None:
+            continue
+        codes = {rule.code for rule in _PREPARING[1:]}
+        told = [
+            found
+            for link in links
+            if link.claim is not None and link.claim.allocation is not None
+            for found in explain(context.question, link.claim).findings
+            if found.code in codes
+        ]
+        for found in told[:1] or [_unprepared(pod, event[1])]:
+            yield replace(
+                found,
+                subject=_pod_ref(pod),
+                hint=found.hint or f"dractl explain pod {pod.meta.name} -n {pod.meta.namespace}",
+            )
+
+
+def placed_past_scheduler(context: Context) -> Iterator[Finding]:
+    """Pods that have their node but not their devices: nobody will allocate for them."""
     for key, links in context.inventory.pod_claims.items():
         pod = links[0].pod
         if not pod.node_name or pod.phase != "Pending" or pod.meta.deletion_timestamp:
             continue
-        events = [one for one in context.inventory.events_of("Pod", *key) if one.reason == _PREPARE_FAILED]
-        if events:
-            yield _unprepared(pod, events[-1])
-            continue
-        waiting = [str(key_of(one.claim)) for one in links if one.claim and one.claim.allocation is None]
+        waiting = [one.claim for one in links if one.claim and one.claim.allocation is None]
         if waiting:
             yield lifecycle.PLACED_PAST_SCHEDULER.finding(
-                f"pod {key} is bound to {pod.node_name}, but claim {listing(waiting)} is "
+                f"pod {key} is bound to {pod.node_name}, but claim {listing([str(key_of(one)) for one in waiting])} is "
                 "not allocated: nothing allocates for a pod that has its node already",
                 _pod_ref(pod),
+                hint="make the pod anew without spec.nodeName, with nodeSelector kubernetes.io/hostname instead: "
+                f"kubectl delete pod {key.name} -n {key.namespace}",
+                related=tuple(claim_ref(one) for one in waiting),
             )
 
 
@@ -205,7 +305,7 @@ def _unprepared(pod: Pod, event: Event) -> Finding:
         f"pod {key_of(pod)} has its devices but does not start on {pod.node_name}: {event.message}",
         _pod_ref(pod),
         hint=f"look at the driver's kubelet plugin on {pod.node_name}; dractl explain pod {pod.meta.name} "
-        f"-n {pod.meta.namespace} tells more",
+        f"-n {pod.meta.namespace}",
     )
 
 

@@ -8,13 +8,13 @@ from dractl.cel.environment import Environment
 from dractl.cel.selector import Selector, compile_selector
 from dractl.diagnose.check import Context, class_ref
 from dractl.diagnose.conflicts import families
-from dractl.explain.drivers import driver_view
 from dractl.explain.lifecycle import since
 from dractl.explain.words import count, listing, ranges
 from dractl.inventory import DeviceId, Inventory, Pool, PoolId, PublishedDevice
-from dractl.kube.objects import DeviceClass, ResourceSlice
-from dractl.rules import publication
-from dractl.rules.finding import Finding, ObjectRef
+from dractl.kube.drivers import STANDARD
+from dractl.kube.objects import ClaimSpec, DeviceClass, DeviceRequest, ResourceSlice
+from dractl.rules import allocation, publication
+from dractl.rules.finding import Finding, ObjectRef, Severity
 
 
 def _pool_ref(identity: PoolId) -> ObjectRef:
@@ -130,6 +130,13 @@ def slices_of_unready_nodes(context: Context) -> Iterator[Finding]:
 
 def _matches(context: Context, item: DeviceClass) -> tuple[set[int], dict[str, list[PublishedDevice]]]:
     """Identities of the devices that a class selects, and errors of its selectors by text."""
+    known = context.kept.get(item.meta.name)
+    if known is None:
+        known = context.kept[item.meta.name] = _match_all(context, item)
+    return known
+
+
+def _match_all(context: Context, item: DeviceClass) -> tuple[set[int], dict[str, list[PublishedDevice]]]:
     environment = _environment(context)
     matched: set[int] = set()
     errors: dict[str, list[PublishedDevice]] = {}
@@ -151,6 +158,10 @@ def _matches(context: Context, item: DeviceClass) -> tuple[set[int], dict[str, l
 
 def selected_devices(context: Context, item: DeviceClass) -> list[PublishedDevice]:
     """The published devices that a class selects."""
+    return _selected(context, item)
+
+
+def _selected(context: Context, item: DeviceClass) -> list[PublishedDevice]:
     matched = _matches(context, item)[0]
     return [found for found in context.inventory.devices.values() if id(found) in matched]
 
@@ -201,6 +212,61 @@ def classes_with_errors(context: Context) -> Iterator[Finding]:
             )
 
 
+def constraints_without_attribute(context: Context) -> Iterator[Finding]:
+    """Templates, and claims that nobody waits for yet, with a constraint on what no device of their class carries."""
+    inventory = context.inventory
+    waiting = {key for group in context.waiting for key in group.claims}
+    owners: list[tuple[ObjectRef, ClaimSpec]] = [
+        (ObjectRef("ResourceClaimTemplate", key.name, key.namespace), one.spec)
+        for key, one in inventory.templates.items()
+    ]
+    owners += [
+        (ObjectRef("ResourceClaim", key.name, key.namespace), one.spec)
+        for key, one in inventory.claims.items()
+        if one.allocation is None and key not in waiting and not one.meta.deletion_timestamp
+    ]
+    for ref, spec in owners:
+        for constraint in spec.constraints:
+            name = constraint.match_attribute or constraint.distinct_attribute
+            for request in spec.requests if name else []:
+                if constraint.requests and request.name not in {one.partition("/")[0] for one in constraint.requests}:
+                    continue
+                lacking = _lacking(context, [request.exactly] if request.exactly else request.first_available, name)
+                if lacking:
+                    yield allocation.CONSTRAINT_ATTRIBUTE_MISSING.finding(
+                        f"{ref} constrains request {request.name} by {name}, which none of the devices of class "
+                        f"{lacking} carries: no device can be taken for it",
+                        ref,
+                        severity=Severity.WARNING,
+                        hint=_carried(context, lacking, str(name)),
+                    )
+
+
+def _lacking(context: Context, asked: list[DeviceRequest], name: str | None) -> str:
+    """The class of a request whose devices all lack an attribute, or an empty text: also where there are none."""
+    classes = [context.inventory.classes.get(one.device_class_name) for one in asked]
+    for item in classes:
+        devices = _selected(context, item) if item is not None else []
+        if not devices or any(name == _full(one.id.driver, key) for one in devices for key in one.device.attributes):
+            return ""
+    return asked[0].device_class_name if asked else ""
+
+
+def _full(driver: str, name: str) -> str:
+    return name if "/" in name else f"{driver}/{name}"
+
+
+def _carried(context: Context, name: str, wanted: str) -> str:
+    """What the devices of a class carry instead: names that end alike, or standard ones."""
+    devices = _selected(context, context.inventory.classes[name])
+    names = {_full(one.id.driver, key) for one in devices[:64] for key in one.device.attributes}
+    last = wanted.rpartition("/")[2].lower()
+    alike = sorted(
+        one for one in names if one.rpartition("/")[2].lower()[:4] == last[:4] or one.startswith(f"{STANDARD}/")
+    )
+    return f"they carry {listing(alike, 4)}" if alike else "see what they carry: dractl cel fields"
+
+
 def devices_without_class(context: Context) -> Iterator[Finding]:
     """Devices that no class selects, by driver and type."""
     inventory = context.inventory
@@ -221,28 +287,6 @@ def devices_without_class(context: Context) -> Iterator[Finding]:
             f"{devices[0].id}",
             ObjectRef("Driver", driver),
         )
-
-
-def driver_pods_in_trouble(context: Context) -> Iterator[Finding]:
-    """Pods and DaemonSets of drivers that are not well."""
-    inventory = context.inventory
-    for driver in sorted({item.driver for item in inventory.slices}):
-        view = driver_view(inventory, driver)
-        for one in view.pods:
-            if one.trouble:
-                node = f" on {one.pod.node_name}" if one.pod.node_name else ""
-                yield publication.DRIVER_POD_TROUBLE.finding(
-                    f"pod {one} looks like driver {driver}'s{node} and is not well: {one.trouble}",
-                    ObjectRef("Pod", one.pod.meta.name, one.pod.meta.namespace),
-                )
-        running = {one.pod.node_name for one in view.pods if not one.trouble}
-        lonely = [node for node in view.nodes if node not in running and node in inventory.nodes]
-        if view.pods and running and lonely:
-            yield publication.DRIVER_POD_TROUBLE.finding(
-                f"{driver} has slices for {ranges(lonely)}, but no running pod that looks like the driver's there",
-                ObjectRef("Driver", driver),
-                evidence={"nodes": lonely},
-            )
 
 
 def attribute_types_differ(context: Context) -> Iterator[Finding]:

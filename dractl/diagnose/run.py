@@ -111,9 +111,7 @@ def diagnose(
     return report
 
 
-def checks_of(
-    categories: Collection[str], select: Collection[str] = (), ignore: Collection[str] = ()
-) -> list[Check]:
+def checks_of(categories: Collection[str], select: Collection[str] = (), ignore: Collection[str] = ()) -> list[Check]:
     """The checks that such a choice leaves; arguments as of ``diagnose``."""
     return [
         check
@@ -124,9 +122,7 @@ def checks_of(
 
 def _once(findings: list[Finding]) -> list[Finding]:
     """Without the claims that wait for nothing but what another finding names already, with them in it."""
-    told = {
-        str(ref) for item in findings if item.code == allocation.UNKNOWN_CLASS.code for ref in item.related
-    }
+    told = {str(ref) for item in findings if item.code == allocation.UNKNOWN_CLASS.code for ref in item.related}
     return [
         item
         for item in findings

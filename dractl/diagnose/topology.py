@@ -6,22 +6,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dractl.diagnose.check import Context
-from dractl.explain.words import listing
-from dractl.inventory import DeviceId, Inventory, PublishedDevice
+from dractl.explain.judge import Ask
+from dractl.explain.words import listing, natural, plural
+from dractl.inventory import DeviceId, Inventory, Key, PublishedDevice, key_of
 from dractl.kube.objects import Device
 from dractl.rules import topology
-from dractl.rules.finding import Finding, ObjectRef
+from dractl.rules.finding import Finding, ObjectRef, Severity
 
 ROOT_NAMES = ("resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/pciRoot", "pcieRoot", "pciRoot", "pcieroot")
 NUMA_NAMES = (
     "resource.kubernetes.io/numaNode",
     "numaNode",
     "numa",
+    "composite/numaNode",
     "dra.net/numaNode",
     "dra.cpu/numaNodeID",
     "numaNodeID",
     "dra.memory/numaNode",
 )
+RAIL_NAMES = ("rail", "railIndex", "railID", "rail_id")
+_DIMENSIONS = ("PCIe root", "rail", "NUMA node")
+"""Ways to be near each other, the nearest first."""
 _FINISHED = ("Succeeded", "Failed")
 _NETWORK = ("net", "nic", "rdma", "sriov")
 
@@ -34,6 +39,11 @@ class Place:
     root: str | None
     numa: int | None
     network: bool
+    rail: str | int | None = None
+
+    def at(self, where: str) -> str | int | None:
+        """The value of one of ``_DIMENSIONS``."""
+        return {"PCIe root": self.root, "rail": self.rail, "NUMA node": self.numa}[where]
 
 
 def place_of(found: PublishedDevice) -> Place:
@@ -46,7 +56,15 @@ def place_of(found: PublishedDevice) -> Place:
         root if isinstance(root, str) and root else None,
         numa if isinstance(numa, int) and not isinstance(numa, bool) and numa >= 0 else None,
         network,
+        _rail(found),
     )
+
+
+def _rail(found: PublishedDevice) -> str | int | None:
+    for key, attribute in found.device.attributes.items():
+        if key.rpartition("/")[2] in RAIL_NAMES and isinstance(attribute.value, str | int):
+            return attribute.value
+    return None
 
 
 def _value(device: Device, driver: str, names: tuple[str, ...]) -> object:
@@ -64,6 +82,54 @@ def _by_node(inventory: Inventory) -> dict[str, list[Place]]:
         if published.node_name:
             found.setdefault(published.node_name, []).append(place_of(published))
     return found
+
+
+def fragmented(context: Context) -> Iterator[Finding]:
+    """Waiting claims for which enough devices are free, but not on one node."""
+    for waiting in context.waiting:
+        report, key = waiting.report, waiting.claims[0]
+        if report.verdict != "doesNotFit" or not any(one.count and one.count > 1 for one in report.requests):
+            continue
+        case = context.case(key)
+        for index, ask in enumerate(case.survey.asks):
+            if ask.all or ask.count < 2 or ask.request.exactly is None:
+                continue
+            free = {node.name: len(node.reason.facts.asks[index].usable) for node in case.eligible}
+            large = {
+                node.name: len(node.reason.facts.asks[index].matched)
+                for node in case.eligible
+                if len(node.reason.facts.asks[index].matched) >= ask.count
+            }
+            total = len({one.id for node in case.eligible for one in node.reason.facts.asks[index].usable})
+            if large and total >= ask.count > max(free.values(), default=0) and total == sum(free.values()):
+                yield _fragmented(context, key, ask, free, large)
+
+
+def _fragmented(context: Context, key: Key, ask: Ask, free: dict[str, int], large: dict[str, int]) -> Finding:
+    inventory = context.inventory
+    best = max(large, key=lambda name: (free[name], name))
+    lack = ask.count - free[best]
+    users: dict[str, int] = {}
+    for found in inventory.devices.values():
+        if found.node_name == best:
+            for holder in inventory.holders.get(found.id, []):
+                if not holder.result.admin_access:
+                    name = str(key_of(holder.claim))
+                    users[name] = users.get(name, 0) + 1
+    moving = listing([f"claim {name} ({number})" for name, number in sorted(users.items(), key=lambda one: one[1])], 4)
+    most = sorted(free.items(), key=lambda one: (-one[1], natural(one[0])))
+    spread = listing([f"{number} on {name}" for name, number in most if number])
+    total = sum(free.values())
+    return topology.FRAGMENTED.finding(
+        f"claim {key} wants {ask.count} {plural(ask.count, ask.noun)} on one node for request {ask.label}; {total} are "
+        f"free, but spread: {spread}",
+        ObjectRef("ResourceClaim", key.name, key.namespace),
+        evidence={"wanted": ask.count, "free": {name: number for name, number in free.items() if number}},
+        hint=f"{best} is the nearest: {lack} more there would do; {moving} "
+        f"{plural(len(users), 'has', 'have')} devices there"
+        if users
+        else f"{best} is the nearest",
+    )
 
 
 def roots_disjoint(context: Context) -> Iterator[Finding]:
@@ -90,7 +156,7 @@ def roots_disjoint(context: Context) -> Iterator[Finding]:
 
 
 def allocated_across_roots(context: Context) -> Iterator[Finding]:
-    """Pods with a device and a NIC under different roots where a pair under one root was free as well."""
+    """Pods whose device and NIC have no root (rail, NUMA node) in common where a nearer pair was free as well."""
     inventory = context.inventory
     free = _free_by_node(inventory)
     for key, links in inventory.pod_claims.items():
@@ -98,33 +164,57 @@ def allocated_across_roots(context: Context) -> Iterator[Finding]:
         if pod.phase in _FINISHED or not pod.node_name:
             continue
         places = _places_of(inventory, [link.claim for link in links if link.claim is not None])
-        nics = [place for place in places if place.network and place.root]
-        others = [place for place in places if not place.network and place.root]
-        if not nics or not others or {place.root for place in nics} & {place.root for place in others}:
-            continue
-        spare = free.get(pod.node_name, [])
-        better = _better(others, nics, spare)
-        if better is None:
-            continue
-        numa = {place.numa for place in nics + others if place.numa is not None}
-        far = "even on different NUMA nodes" if len(numa) > 1 else "on one NUMA node"
-        yield topology.ALLOCATED_ACROSS_ROOTS.finding(
-            f"pod {key} on {pod.node_name} has {_named(others)} and {_named(nics)}, {far}; {better}",
-            ObjectRef("Pod", key.name, key.namespace),
-            evidence={"devices": [str(place.id) for place in others], "nics": [str(place.id) for place in nics]},
-        )
+        nics = [place for place in places if place.network]
+        others = [place for place in places if not place.network and not _is_cpu(place)]
+        for where in _DIMENSIONS:
+            here = [place for place in others if place.at(where) is not None]
+            there = [place for place in nics if place.at(where) is not None]
+            if not here or not there:
+                continue
+            if not {place.at(where) for place in here} & {place.at(where) for place in there}:
+                better = _better(here, there, free.get(pod.node_name, []), where)
+                if better is not None:
+                    yield _across(key, pod.node_name, here, there, where, better)
+            break
 
 
-def _named(places: list[Place]) -> str:
-    return listing([f"{place.id.device} under {place.root}" for place in places], 4)
+def _across(key: Key, node: str, others: list[Place], nics: list[Place], where: str, better: str) -> Finding:
+    numa = ({place.numa for place in others} - {None}, {place.numa for place in nics} - {None})
+    apart = bool(numa[0] and numa[1]) and not numa[0] & numa[1]
+    far = "even on different NUMA nodes" if apart else "on one NUMA node" if numa[0] & numa[1] else ""
+    away = f", {far}" if far and where != "NUMA node" else ""
+    return topology.ALLOCATED_ACROSS_ROOTS.finding(
+        f"pod {key} on {node} has {_named(others, where)} and {_named(nics, where)}{away}; {better}",
+        ObjectRef("Pod", key.name, key.namespace),
+        evidence={
+            "devices": [str(place.id) for place in others],
+            "nics": [str(place.id) for place in nics],
+            "by": where,
+            "distance": 2 if apart else 1,
+        },
+    )
 
 
-def _better(others: list[Place], nics: list[Place], spare: list[Place]) -> str | None:
+def _named(places: list[Place], where: str) -> str:
+    under = "under" if where == "PCIe root" else f"on {where}"
+    return listing([f"{place.id.device} {under} {place.at(where)}" for place in places], 4)
+
+
+def _better(others: list[Place], nics: list[Place], spare: list[Place], where: str) -> str | None:
+    under = "under" if where == "PCIe root" else f"on {where}"
     for held, wanted in ((others, True), (nics, False)):
+        drivers = {place.id.driver for place in (nics if wanted else others)}
         for place in held:
-            match = next((one for one in spare if one.network is wanted and one.root == place.root), None)
+            match = next(
+                (
+                    one
+                    for one in spare
+                    if one.network is wanted and one.id.driver in drivers and one.at(where) == place.at(where)
+                ),
+                None,
+            )
             if match is not None:
-                return f"{match.id.device}, free today, is under {place.root} as {place.id.device} is"
+                return f"{match.id.device}, free today, is {under} {match.at(where)} as {place.id.device} is"
     return None
 
 
@@ -159,10 +249,15 @@ def cpus_elsewhere(context: Context) -> Iterator[Finding]:
         others = [place for place in places if not _is_cpu(place) and place.numa is not None]
         away = [place for place in others if place.numa not in cpus]
         if cpus and away:
+            none_near = len(away) == len(others)
+            near = listing([place.id.device for place in others if place not in away], 4)
+            rest = "" if none_near else f"; {near} {plural(len(others) - len(away), 'is')} near"
             yield topology.CPU_ON_OTHER_NUMA.finding(
                 f"pod {key} has its CPUs on NUMA node {listing([str(one) for one in sorted(cpus, key=str)])}, but "
-                f"{listing([f'{place.id.device} on node {place.numa}' for place in away], 4)}",
+                f"{listing([f'{place.id.device} on node {place.numa}' for place in away], 4)}{rest}",
                 ObjectRef("Pod", key.name, key.namespace),
+                # devices of both sockets cannot all be near the CPUs of one
+                severity=None if none_near else Severity.INFO,
             )
 
 
@@ -182,7 +277,9 @@ def names_differ(context: Context) -> Iterator[Finding]:
                 bare = key.removeprefix(f"{driver}/")
                 if key in names or bare in names:
                     spelled.setdefault(driver, set()).add(key if "/" in key else f"{driver}/{key}")
-                    nodes.setdefault(driver, set()).add(published.node_name or "")
+                    nodes.setdefault(driver, set())
+                    if published.node_name:
+                        nodes[driver].add(published.node_name)
         drivers = sorted(spelled)
         pairs = [
             (first, second)
@@ -199,5 +296,3 @@ def names_differ(context: Context) -> Iterator[Finding]:
                 ObjectRef("Driver", involved[0]),
                 related=tuple(ObjectRef("Driver", driver) for driver in involved[1:]),
             )
-
-

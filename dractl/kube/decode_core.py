@@ -67,7 +67,18 @@ def meta_at(data: Json, path: str, unknown: Unknown) -> Meta:
         owners=each(data, "ownerReferences", path, owner),
         generation=reader.integer(data, "generation", path),
         resource_version=text(data, "resourceVersion", path),
+        writers=_writers(data.get("managedFields")),
     )
+
+
+def _writers(entries: object) -> tuple[tuple[str, str], ...]:
+    """Who of metadata.managedFields wrote through another version of resource.k8s.io than v1."""
+    found: dict[tuple[str, str], None] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        version = entry.get("apiVersion") if isinstance(entry, dict) else None
+        if isinstance(version, str) and version.startswith("resource.k8s.io/") and version != "resource.k8s.io/v1":
+            found[str(entry.get("manager") or "unknown"), version.partition("/")[2]] = None
+    return tuple(found)
 
 
 def node_selector(body: Json, key: str, path: str, unknown: Unknown) -> NodeSelector | None:

@@ -55,6 +55,8 @@ class Meta:
     owners: list[OwnerReference] = field(default_factory=list)
     generation: int = 0
     resource_version: str = ""
+    writers: tuple[tuple[str, str], ...] = ()
+    """Field managers that wrote the object through an old version of resource.k8s.io: (manager, version)."""
 
 
 @dataclass(slots=True, eq=False)

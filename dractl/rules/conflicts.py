@@ -102,6 +102,18 @@ QUOTA_EXHAUSTED = Rule(
     reference="<class>.deviceclass.resource.k8s.io/devices, count/resourceclaims.resource.k8s.io",
     needs=("ResourceQuota",),
 )
+CLAIMS_COMPETE = Rule(
+    "DRA239",
+    "claims-compete",
+    "Waiting claims together ask for more devices than are free for them",
+    _WARNING,
+    cause="Each of the claims fits by itself, but they can be served only by the same devices, and there are fewer of "
+    "these than the claims ask for. Which claim gets them depends on the order in which the scheduler takes the pods.",
+    fix="Free devices, or delete or delay pods that matter less; the rest stays pending.",
+    example="two pending claims for one GPU each, and one GPU is free",
+    reference="kube-scheduler allocates claims pod by pod, by priority and then by age",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
 
 RULES: tuple[Rule, ...] = (
     CLAIM_PENDING,
@@ -113,4 +125,5 @@ RULES: tuple[Rule, ...] = (
     PRIORITY_INVERSION,
     OFFERED_TWICE,
     QUOTA_EXHAUSTED,
+    CLAIMS_COMPETE,
 )

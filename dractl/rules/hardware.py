@@ -487,6 +487,28 @@ NO_SLICES = Rule(
     "8 H100, no slice of gpu.nvidia.com for the node",
     needs=("ResourceSlice",),
 )
+FAULT_ON_NODE = Rule(
+    "DRA648",
+    "node-reports-fault",
+    "A node agent reports hardware that is not well",
+    Severity.WARNING,
+    "What dractl discover finds wrong on the node itself: devices that do not answer, narrow links, missing kernel "
+    "drivers. Each of these has a code of its own.",
+    "Run dractl discover on the node for the details; dractl explain CODE tells what a code means.",
+    "h100-1: DRA610 GPU3 does not answer on the bus",
+    "dractl generate node-agent",
+)
+NO_NODE_REPORT = Rule(
+    "DRA649",
+    "no-node-report",
+    "A node with devices has no report of its hardware",
+    Severity.INFO,
+    "No node agent runs on the node, or its answer did not come through the API server in time.",
+    "dractl generate node-agent writes the DaemonSet; see its pods, and whether the NetworkPolicy lets the API server "
+    "in.",
+    "h100-7: the agent did not answer in 10 s",
+    "GET /api/v1/namespaces/NS/pods/NAME/proxy/report",
+)
 
 RULES: tuple[Rule, ...] = (
     PCI_HIDDEN, NUMA_UNKNOWN, FLAT_TOPOLOGY, BOUND_TO_VFIO, GROUP_NOT_VIABLE, IOMMU_OFF, NO_DRIVER, LINK_NARROW,
@@ -495,5 +517,5 @@ RULES: tuple[Rule, ...] = (
     UNSAFE_ARCHIVE, NVML_FAILED, NVIDIA_NOT_LOADED, LONG_DOMAIN, RECOVERY, NVLINK_DOWN, SOURCE_FAILED, MEMORY_ONLY_NODE,
     DEVICE_FAULT,
     NOT_PUBLISHED, PUBLISHED_WITHOUT_HARDWARE, ATTRIBUTE_DIFFERS, MIG_DRIFT, VFIO_PUBLISHED, DEGRADED_PUBLISHED,
-    PLUGIN_TOO, NO_SLICES,
+    PLUGIN_TOO, NO_SLICES, FAULT_ON_NODE, NO_NODE_REPORT,
 )  # fmt: skip

@@ -122,6 +122,55 @@ DEVICE_NEVER_FITS = Rule(
     fix="This is a fault of the driver: report it.",
     needs=_SLICE,
 )
+LOCAL_FOR_ALL = Rule(
+    "DRA413",
+    "local-devices-for-all-nodes",
+    "Hardware of one node is published for all nodes",
+    _WARNING,
+    cause="The slice has allNodes where it should have nodeName: every node seems to have the device, so that pods are "
+    "placed where it is not, and their preparation fails.",
+    fix="This is a fault of the driver: its slices of devices inside a node have to set spec.nodeName.",
+    example="pool gpu-node-1 with a PCI address in its devices, and spec.allNodes: true",
+    reference="resource.k8s.io/v1 ResourceSlice spec.nodeName, spec.allNodes",
+    needs=("Node", "ResourceSlice"),
+)
+ATTRIBUTE_LOST = Rule(
+    "DRA414",
+    "attribute-lost",
+    "Some devices lack an attribute that all others of their kind carry",
+    _WARNING,
+    cause="Selectors that read the attribute fail on these devices, and a failing selector stops the pod on every node "
+    "that sees them; constraints refuse them. Usually the driver could not read the hardware there, or nodes run "
+    "different releases of the driver.",
+    fix="Restart the driver on the nodes named and see its log; bring all nodes to one release of the driver.",
+    example="87 GPUs carry productName, gpu-3 of node n7 does not",
+    reference="resource.k8s.io/v1 Device.attributes",
+    needs=_SLICE,
+)
+IDENTITY_TWICE = Rule(
+    "DRA415",
+    "identity-twice",
+    "One device is published by two nodes",
+    _WARNING,
+    cause="A UUID or serial number is unique in the world. The device was moved and the former node's slice is still "
+    "there, a node was renamed, or a disk image carries what a driver had remembered.",
+    fix="See which node has the device (dractl discover), and restart the driver on the other one or delete its slice.",
+    example="uuid GPU-1234 in the pools of nodes n1 and n1-old",
+    reference="resource.k8s.io/v1 Device.attributes",
+    needs=_SLICE,
+)
+NOTHING_PUBLISHED_THERE = Rule(
+    "DRA416",
+    "driver-publishes-nothing",
+    "A driver's pod runs on a node for which it publishes nothing",
+    _INFO,
+    cause="There is no such hardware on the node, or the driver does not see it: its kernel driver is missing, a "
+    "device plugin or a virtual machine has it, or the API server refuses its slices.",
+    fix="Compare with the hardware: dractl discover on the node; see the log of the pod.",
+    example="DaemonSet dranet is ready on 10 nodes, and 9 of them have slices of dra.net",
+    reference="resource.k8s.io/v1 ResourceSlice",
+    needs=("Pod", "ResourceSlice"),
+)
 DEVICES_TAINTED = Rule(
     "DRA420",
     "devices-tainted",
@@ -159,6 +208,19 @@ DEVICE_UNHEALTHY = Rule(
     reference="Pod status.containerStatuses[].allocatedResourcesStatus",
     needs=("Pod",),
 )
+BINDING_FAILED = Rule(
+    "DRA424",
+    "binding-condition",
+    "A device that has to be made ready before its pod starts is not",
+    _WARNING,
+    cause="The device carries binding conditions: the scheduler waits for its driver to set them in status.devices "
+    "before it binds the pod. A failure condition is set, or they have not come for longer than the scheduler waits "
+    "(ten minutes), after which it allocates anew.",
+    fix="See the condition's message and the log of the driver's controller that attaches devices.",
+    example="condition dra.example.com/attach-failed is True",
+    reference="KEP-5007, resource.k8s.io/v1 Device.bindingConditions",
+    needs=("ResourceClaim",),
+)
 
 RULES: tuple[Rule, ...] = (
     POOL_INCOMPLETE,
@@ -173,8 +235,13 @@ RULES: tuple[Rule, ...] = (
     ATTRIBUTE_TYPE_DIFFERS,
     WHOLE_AND_PARTS,
     DEVICE_NEVER_FITS,
+    LOCAL_FOR_ALL,
+    ATTRIBUTE_LOST,
+    IDENTITY_TWICE,
+    NOTHING_PUBLISHED_THERE,
     DEVICES_TAINTED,
     TAINT_RULE_ACTIVE,
     DEVICE_CONDITION,
     DEVICE_UNHEALTHY,
+    BINDING_FAILED,
 )

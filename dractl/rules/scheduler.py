@@ -70,6 +70,46 @@ ORDER_NOT_KNOWN = Rule(
     fix="Do not rely on the devices named; that the claim fits is certain.",
     needs=("ResourceSlice",),
 )
+GATE_OFF = Rule(
+    "DRA810",
+    "gate-off-in-use",
+    "An object uses a field whose feature gate is off in this release unless switched on",
+    _INFO,
+    cause="Either the gate was switched on for the control plane, or the object was written when it was (or by a newer "
+    "release) and the field is now without effect: the API server keeps it, the scheduler and kubelet ignore it.",
+    fix="See the feature gates of kube-apiserver, kube-scheduler and kubelet; all of them need the gate. "
+    "--kubernetes says which release is meant, if it is another.",
+    example="a ResourceSlice with list attributes on 1.36, where DRAListTypeAttributes is off by default",
+    reference="pkg/features/kube_features.go of the release",
+    needs=("ResourceSlice",),
+)
+OLD_API_VERSION = Rule(
+    "DRA811",
+    "old-api-version",
+    "Objects are written through an API version that goes away",
+    _INFO,
+    cause="The API server converts between the versions that it serves, so all works until one is no longer served: "
+    "then the manifest cannot be applied again, and a driver that writes through it publishes nothing. v1beta1 is "
+    "deprecated since 1.35 and gone in 1.38, v1beta2 since 1.36 and gone in 1.39; beta versions are served only where "
+    "--runtime-config switches them on.",
+    fix="Bring the manifests to v1 (dractl convert --to v1) and update the driver or client named.",
+    example="kubectl.kubernetes.io/last-applied-configuration with apiVersion resource.k8s.io/v1beta1",
+    reference="APILifecycleDeprecated and APILifecycleRemoved of k8s.io/api/resource",
+)
+KUBELET_SKEW = Rule(
+    "DRA812",
+    "kubelet-older",
+    "A kubelet with devices is older than the API that it needs",
+    _WARNING,
+    cause="kubelets before 1.34 read claims through v1beta1 or v1alpha3 of resource.k8s.io, and have DRA switched off "
+    "unless its gate is set. A control plane of 1.34 or later serves v1 only unless told otherwise: pods with claims "
+    "do not start on such nodes.",
+    fix="Update kubelet on these nodes, or serve the old version meanwhile: --runtime-config=resource.k8s.io/v1beta1="
+    "true.",
+    example="kubelet 1.33 with published devices under a 1.36 control plane",
+    reference="Kubernetes version skew policy; the API versions that kubelet's client uses",
+    needs=("Node", "ResourceSlice"),
+)
 
 RULES: tuple[Rule, ...] = (
     TAINT_RULES_IGNORED,
@@ -78,4 +118,7 @@ RULES: tuple[Rule, ...] = (
     NO_PREEMPTION,
     TIMED_OUT,
     ORDER_NOT_KNOWN,
+    GATE_OFF,
+    OLD_API_VERSION,
+    KUBELET_SKEW,
 )

@@ -47,5 +47,23 @@ ATTRIBUTE_NAMES_DIFFER = Rule(
     "resource.kubernetes.io/numaNode), or select the value in each request.",
     needs=("ResourceSlice",),
 )
+FRAGMENTED = Rule(
+    "DRA514",
+    "fragmented",
+    "Enough devices are free, but not together on one node",
+    Severity.WARNING,
+    cause="A claim's devices have to be on one node. Claims that take single devices are spread over the nodes, so "
+    "that what is free adds up to enough and no node has enough by itself.",
+    fix="Move the small claims of one node away (the nearest is named), or ask for fewer devices with firstAvailable.",
+    example="a claim wants 4 GPUs; three are free on each of two nodes",
+    reference="the scheduler allocates a claim for one node; it does not move what is placed",
+    needs=("ResourceClaim", "ResourceSlice"),
+)
 
-RULES: tuple[Rule, ...] = (DISJOINT_ROOTS, ALLOCATED_ACROSS_ROOTS, CPU_ON_OTHER_NUMA, ATTRIBUTE_NAMES_DIFFER)
+RULES: tuple[Rule, ...] = (
+    DISJOINT_ROOTS,
+    ALLOCATED_ACROSS_ROOTS,
+    CPU_ON_OTHER_NUMA,
+    ATTRIBUTE_NAMES_DIFFER,
+    FRAGMENTED,
+)

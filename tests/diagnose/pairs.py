@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from explain.builders import (
@@ -136,6 +137,90 @@ def quota(used: str) -> Json:
     return generic("v1", "ResourceQuota", "q", "ns", status=status)
 
 
+def warned(pod_name: str, reason: str, message: str) -> Json:
+    """An event about a pod."""
+    about = {"kind": "Pod", "namespace": "ns", "name": pod_name, "uid": f"uid-pod-{pod_name}"}
+    meta = {"name": f"e-{pod_name}", "namespace": "ns"}
+    body = {"apiVersion": "v1", "kind": "Event", "metadata": meta, "involvedObject": about, "reason": reason}
+    return {**body, "message": message, "type": "Warning", "lastTimestamp": TIME, "count": 3}
+
+
+def not_made(message: str) -> Objects:
+    """A pod whose claim cannot be made from its template, and what the controller says."""
+    text = f"PodResourceClaim c0: failed to create ResourceClaim: {message}"
+    space = generic("v1", "Namespace", "ns")
+    return [
+        ONE,
+        space,
+        by_template("p", "t"),
+        template("t", request("r")),
+        warned("p", "FailedResourceClaimCreation", text),
+    ]
+
+
+def preparing(message: str) -> Objects:
+    """A pod that has its device and does not start, and what kubelet says."""
+    consumer = {"resource": "pods", "name": "p", "uid": "uid-pod-p"}
+    made = claim("p", request("r"), results=[result("r", "n1", "gpu-0")], on="n1", reserved=[consumer])
+    started = shaped(pod("p", "p", on="n1"), phase="Pending")
+    return [ONE, made, started, warned("p", "FailedPrepareDynamicResources", message)]
+
+
+def owned_pod(name: str, on: str, kind: str = "DaemonSet") -> Json:
+    made = pod(name, on=on)
+    made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": kind, "name": "d", "uid": "d"}]
+    return made
+
+
+def many(number: int, *last: Json) -> Objects:
+    """Devices that carry model, and some more."""
+    return fleet(*(device(f"gpu-{index}", {"model": "A"}) for index in range(number)), *last)
+
+
+def applied(version: str) -> Json:
+    made = class_(GPU)
+    text = json.dumps({"apiVersion": f"resource.k8s.io/{version}", "kind": "DeviceClass"})
+    made["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": text}
+    return made
+
+
+def with_kubelet(version: str) -> Objects:
+    made = node("n1")
+    made["status"]["nodeInfo"] = {"kubeletVersion": version}
+    return [made, slice_("n1", [device("gpu-0")])]
+
+
+def counted_and_tainted(taint: bool) -> Objects:
+    """A device that is refused draws from the counters that the next one needs."""
+    taints = [{"key": "k", "effect": "NoSchedule"}] if taint else []
+    objects = counted("10", "6", "6")
+    objects[3]["spec"]["devices"][0]["taints"] = taints
+    return [objects, WAITING]
+
+
+def bound(status: str) -> Objects:
+    taken = result("r", "n1", "gpu-0", bindingConditions=["x.io/ok"], bindingFailureConditions=["x.io/failed"])
+    condition = {"type": "x.io/failed", "status": status, "reason": "NoCable", "lastTransitionTime": TIME}
+    device_status = {"driver": GPU, "pool": "n1", "device": "gpu-0", "conditions": [condition]}
+    made = claim("h", request("r"), results=[taken], on="n1", reserved=[])
+    return [ONE, shaped(made, devices=[device_status]), pod("h", "h")]
+
+
+def spread(*free: int) -> Objects:
+    """Nodes with four devices each, of which some are free; a claim waits for three."""
+    objects: Objects = [class_(GPU), claim("w", request("r", count=3)), pod("w", "w")]
+    for number, left in enumerate(free):
+        objects += [node(f"n{number}"), slice_(f"n{number}", [device(f"gpu-{index}") for index in range(4)])]
+        objects += [held(f"h{number}-{index}", f"n{number}", f"gpu-{index}") for index in range(4 - left)]
+    return objects
+
+
+def constrained(attribute: str) -> Objects:
+    made = template("t", request("r", count=2))
+    made["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": attribute}]
+    return [many(2), made]
+
+
 def holding(name: str, device_name: str, *, pod_there: bool = True, priority: int = 0) -> Objects:
     made = held(name, "n1", device_name)
     if priority:
@@ -146,6 +231,19 @@ def holding(name: str, device_name: str, *, pod_there: bool = True, priority: in
 ONE = fleet(device("gpu-0"))
 TWO = fleet(device("gpu-0"), device("gpu-1"))
 WAITING = [claim("w", request("r")), pod("w", "w")]
+NVIDIA_NODES = [node("n1"), node("n2"), slice_("n1", [device("gpu-0")], driver=NVIDIA)]
+OTHER_WAITING = [claim("v", request("r")), pod("v", "v")]
+QUOTA = (
+    'resourceclaims.resource.k8s.io "p-c0-" is forbidden: exceeded quota: q, requested: '
+    "gpu.example.com.deviceclass.resource.k8s.io/devices=1, used: "
+    "gpu.example.com.deviceclass.resource.k8s.io/devices=2, limited: "
+    "gpu.example.com.deviceclass.resource.k8s.io/devices=2"
+)
+ADMIN = (
+    'ResourceClaim.resource.k8s.io "p-c0" is invalid: spec.devices.requests[0].exactly.adminAccess: Forbidden: admin '
+    "access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace"
+)
+OTHER_CLAIM = "3c2545d7-7fd1-55e3-bf91-81eb7926e2d3"
 NARROW = class_(GPU, f"device.driver == '{GPU}' && device.attributes['{GPU}'].model == 'A'")
 
 PAIRS: dict[str, tuple[Objects, Objects]] = {
@@ -423,4 +521,47 @@ PAIRS: dict[str, tuple[Objects, Objects]] = {
         [ONE, role("all", (["*"], ["get"]))],
     ),
     "DRA801": ([ONE, taint_rule({"driver": GPU})], [ONE]),
+    "DRA303": (not_made('admission webhook "x.io" denied the request: no'), not_made(QUOTA)),
+    "DRA312": (not_made(ADMIN), not_made(QUOTA)),
+    "DRA313": (not_made(QUOTA), not_made(ADMIN)),
+    "DRA304": (
+        [ONE, claim("w", request("r")), shaped(pod("w", "w", on="n1"), phase="Pending")],
+        [ONE, WAITING],
+    ),
+    "DRA314": (
+        preparing(f"gpu-0 is already prepared for claim {OTHER_CLAIM}"),
+        preparing("gpu-0 cannot be opened"),
+    ),
+    "DRA315": (
+        preparing(f"DRA driver {GPU} is not registered"),
+        preparing("gpu-0 cannot be opened"),
+    ),
+    "DRA206": (constrained(f"{GPU}/numa"), constrained(f"{GPU}/model")),
+    "DRA239": ([ONE, WAITING, OTHER_WAITING], [TWO, WAITING, OTHER_WAITING]),
+    "DRA514": (spread(2, 1), spread(3, 0)),
+    "DRA413": (
+        [node("n1"), slice_("n1", [device("gpu-0")], allNodes=True)],
+        [node("n1"), slice_("fabric", [device("channel-0")], allNodes=True)],
+    ),
+    "DRA414": (many(20, device("gpu-99")), many(20, device("gpu-99", {"model": "B"}))),
+    "DRA415": tuple(  # type: ignore[dict-item]
+        [
+            *(fleet(*(device(f"gpu-{index}", {"uuid": f"GPU-{index}"}) for index in range(8)))),
+            node("n2"),
+            slice_("n2", [device("gpu-0", {"uuid": uuid})]),
+        ]
+        for uuid in ("GPU-3", "GPU-33")
+    ),
+    "DRA416": (
+        [NVIDIA_NODES, owned_pod("nvidia-dra-driver-x", "n2")],
+        [NVIDIA_NODES, owned_pod("nvidia-dra-driver-x", "n1")],
+    ),
+    "DRA424": (bound("True"), bound("False")),
+    "DRA802": (counted_and_tainted(True), counted_and_tainted(False)),
+    "DRA810": (
+        fleet({"name": "gpu-0", "attributes": {"x": {"strings": ["a"]}}}),
+        fleet({"name": "gpu-0", "attributes": {"x": {"string": "a"}}}),
+    ),
+    "DRA811": ([applied("v1beta1")], [applied("v1")]),
+    "DRA812": (with_kubelet("v1.33.4"), with_kubelet("v1.35.0")),
 }
