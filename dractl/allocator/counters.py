@@ -32,8 +32,7 @@ class CounterBook:
         self._by_name = q.COUNTERS_BY_POOL_NAME in profile.quirks
         self._by_slice = q.COUNTERS_BY_SLICE in profile.quirks
         self._every_counter = q.OVERDRAWN_BLOCKS_POOL in profile.quirks
-        shares_free = q.SHARES_FREE_COUNTERS in profile.quirks or (profile.variant == q.STABLE and bool(profile.quirks))
-        self._is_allocated = state.exclusive.__contains__ if shares_free else state.holds_any
+        self._is_allocated = state.holds_any if shares_count(profile) else state.exclusive.__contains__
         self._cache = cache
         self._taken: dict[object, CounterSets] = {}
         self._odd: dict[object, bool] = {}
@@ -106,6 +105,12 @@ class CounterBook:
                 counters[name] = counters.get(name, 0) - amount.nano
 
 
+def shares_count(profile: Profile) -> bool:
+    """Whether devices that are given out in shares count against their pool's counters."""
+    quirks = profile.quirks
+    return not quirks or (q.SHARES_FREE_COUNTERS not in quirks and profile.variant != q.STABLE)
+
+
 def remaining(counter_sets: Iterable[CounterSet], slices: Iterable[ResourceSlice], is_allocated: object) -> CounterSets:
     """Counters of the sets less what allocated devices of the slices take.
 
@@ -137,6 +142,24 @@ _NOTHING_IN_COMMON: Groups = frozenset({""})
 """Devices that exclude each other were placed together; no group has an empty name, so nothing may join them."""
 
 
+def common_groups(placed: Iterable[Iterable[str]]) -> Groups:
+    """The groups that all devices placed on a counter set have in common, from the groups of each."""
+    common: Groups = None
+    for groups in map(frozenset, placed):
+        # Devices placed against the rules leave the common groups as they are.
+        if common is None:
+            common = groups
+        elif common and groups:
+            common = (common & groups) or _NOTHING_IN_COMMON
+    return common
+
+
+def may_join(common: Groups, groups: Iterable[str]) -> bool:
+    """Whether a device with these groups may be placed beside those that are there: all without any, or one shared."""
+    own = frozenset(groups)
+    return common is None or bool(common & own) or not (common or own)
+
+
 class GroupBook:
     """Compatibility groups of the devices on each counter set (DRADeviceCompatibilityGroups)."""
 
@@ -155,7 +178,7 @@ class GroupBook:
             key = (pool.driver, pool.name, use.counter_set)
             common = self._common[key] if key in self._common else self._baseline(pool, use.counter_set)
             groups = frozenset(use.compatibility_groups)
-            if common is not None and not (common & groups) and (common or groups):
+            if not may_join(common, groups):
                 self.restore(before)
                 return None
             before.setdefault(key, common)
@@ -167,17 +190,11 @@ class GroupBook:
         self._common.update(before)
 
     def _baseline(self, pool: Pool, counter_set: str) -> Groups:
-        common: Groups = None
-        for item in pool.slices + pool.others:
-            for device in item.devices:
-                if not self._state.holds_any((item.driver, item.pool.name, device.name)):
-                    continue
-                for use in device.consumes_counters:
-                    if use.counter_set == counter_set:
-                        groups = frozenset(use.compatibility_groups)
-                        # Devices placed against the rules leave the common groups as they are.
-                        if common is None:
-                            common = groups
-                        elif common and groups:
-                            common = (common & groups) or _NOTHING_IN_COMMON
-        return common
+        return common_groups(
+            use.compatibility_groups
+            for item in pool.slices + pool.others
+            for device in item.devices
+            if self._state.holds_any((item.driver, item.pool.name, device.name))
+            for use in device.consumes_counters
+            if use.counter_set == counter_set
+        )

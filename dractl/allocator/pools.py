@@ -44,10 +44,21 @@ class Pool:
     counter_sets: dict[str, CounterSet] = field(default_factory=dict)
     binding: bool = False
     """Whether a device has binding conditions; such pools are tried last."""
+    used_incomplete: bool = False
+    """Whether its devices are tried although slices are missing (1.34)."""
+    skipping: bool | None = None
+    """Whether slices that skip node operations are for nodes that support it, or for none; None: for all nodes."""
 
     @property
     def usable(self) -> bool:
-        return self.status == USABLE
+        """Whether its devices are tried."""
+        return self.status == USABLE or (self.used_incomplete and self.status == INCOMPLETE)
+
+    def allows(self, item: ResourceSlice, node: Node) -> bool:
+        """Whether the node operations that a slice skips (1.37, alpha) keep no node from its devices."""
+        if self.skipping is None or not item.skip_node_operations:
+            return True
+        return self.skipping and "DRAOptionalNodeOperations" in node.declared_features
 
     @property
     def complete(self) -> bool:
@@ -252,15 +263,19 @@ class PoolGatherer:
             if not self.profile.features.compatibility_groups and self.profile.is_at_least(37):
                 everything = [item for item in everything if not _uses_groups(item)]
         result = Pool(*pool, USABLE, generation, expected, len(everything))
+        if self.profile.is_at_least(37) and self.profile.variant == q.EXPERIMENTAL:
+            # other copies of the allocator do not look at them
+            result.skipping = self.profile.features.optional_node_operations
         complete = len(everything) == expected
-        if not complete and q.INCOMPLETE_USED not in self.profile.quirks:
+        result.used_incomplete = q.INCOMPLETE_USED in self.profile.quirks
+        if not complete and not result.used_incomplete:
             result.status = INCOMPLETE
             return result
         if self._ordered:
             relevant = sorted(relevant, key=lambda item: item.meta.name)
         elsewhere = self._elsewhere(relevant, everything)
         self._fill(result, relevant, elsewhere)
-        if not complete and result.usable:
+        if not complete and result.status == USABLE:
             result.status = INCOMPLETE
         return result
 

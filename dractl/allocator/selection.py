@@ -111,13 +111,18 @@ class Chain:
         return found
 
 
+def hides_sharing(profile: Profile) -> bool:
+    """Whether selectors do not get to see ``device.allowMultipleAllocations``."""
+    return bool(profile.quirks) and not profile.knows_sharing
+
+
 class Selection:
     """Makes chains; equal ones are shared."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._environment = profile.environment()
-        self._hide_sharing = bool(profile.quirks) and not profile.knows_sharing
+        self._hide_sharing = hides_sharing(profile)
         self._chains: dict[Hashable, Chain] = {}
         self._steps: dict[tuple[str, str, bool, int], SelectorStep] = {}
 

@@ -17,10 +17,10 @@ from dractl.allocator.attributes import Attributes, DerivedFailure
 from dractl.allocator.bounds import matching
 from dractl.allocator.capacity import CapacityError, CapacityRules, CapacityShort, SchedulerPanic
 from dractl.allocator.constraint import applies_to, value_set
-from dractl.allocator.counters import CounterSets, remaining
+from dractl.allocator.counters import CounterSets, GroupBook, remaining, shares_count
 from dractl.allocator.pools import INCOMPLETE, Pool, PoolGatherer
 from dractl.allocator.profile import Profile
-from dractl.allocator.request import RESULTS_LIMIT, ClaimPlan, RequestSpec, claim_label
+from dractl.allocator.request import RESULTS_LIMIT, AllocationError, ClaimPlan, RequestSpec, claim_label
 from dractl.allocator.selection import Selection, Verdict
 from dractl.allocator.state import AllocatedState, DeviceId
 from dractl.allocator.taints import blocking_taint
@@ -248,8 +248,11 @@ class Tracer:
         return None
 
     def _by_selection(self, spec: RequestSpec, candidate: Candidate) -> Refusal | None:
-        if not self._view.for_node(candidate):
-            return Refusal(candidate.id, "node-mismatch", "published for other nodes")
+        try:
+            if not self._view.for_node(candidate):
+                return Refusal(candidate.id, "node-mismatch", "published for other nodes")
+        except AllocationError as error:
+            return Refusal(candidate.id, "node-mismatch", str(error))
         if not self._view.operations_allowed(candidate):
             text = "skips operations on the node, which the node or the scheduler does not support"
             return Refusal(candidate.id, "node-mismatch", text)
@@ -320,9 +323,7 @@ class Tracer:
         if not self._features.partitionable_devices:
             text = "takes counters, and the feature is off"
             return Refusal(candidate.id, "counters-insufficient", text)
-        if (candidate.multi and self._state.holds_any(candidate.id)) or (
-            spec.admin and q.ADMIN_NEEDS_COUNTERS not in self._profile.quirks
-        ):
+        if not self._takes_counters(spec, candidate):
             return None
         left = self._counters(candidate)
         for use in device.consumes_counters:
@@ -333,6 +334,35 @@ class Tracer:
                     facts = {"set": use.counter_set, "counter": name, "needed": amount, "left": rest}
                     text = f"needs {amount} of counter {use.counter_set}/{name}, {rest} left"
                     return Refusal(candidate.id, "counters-insufficient", text, facts)
+        refusal = self._by_overdraft(candidate, left)
+        if refusal is not None:
+            return refusal
+        if self._features.compatibility_groups and GroupBook(self._state).admit(candidate.pool, device) is None:
+            text = "its compatibility groups exclude devices in use on its counter sets"
+            return Refusal(candidate.id, "counters-insufficient", text)
+        return None
+
+    def _takes_counters(self, spec: RequestSpec, candidate: Candidate) -> bool:
+        """Whether giving out a device takes its counters: a further share of one does not, as a rule."""
+        quirks = self._profile.quirks
+        if spec.admin and q.ADMIN_NEEDS_COUNTERS not in quirks:
+            return False
+        if not candidate.multi or q.EACH_SHARE_CHARGED in quirks:
+            return True
+        if candidate.id in self._state.aggregated:
+            return False
+        return candidate.id not in self._state.shared or q.SHARES_CHARGED_AGAIN in quirks
+
+    def _by_overdraft(self, candidate: Candidate, left: CounterSets) -> Refusal | None:
+        """A counter of which more was given out than there is, which keeps all devices with counters from being had."""
+        if q.OVERDRAWN_BLOCKS_POOL not in self._profile.quirks:
+            return None
+        for counter_set, counters in left.items():
+            for name, amount in counters.items():
+                if amount < 0:
+                    facts = {"set": counter_set, "counter": name, "left": Quantity(amount)}
+                    text = f"more of counter {counter_set}/{name} is in use than there is"
+                    return Refusal(candidate.id, "counters-insufficient", text, facts)
         return None
 
     def _counters(self, candidate: Candidate) -> CounterSets:
@@ -342,7 +372,8 @@ class Tracer:
         if key not in self._left:
             sets = item.shared_counters if by_slice else list(pool.counter_sets.values())
             slices = [item] if by_slice else pool.slices + pool.others
-            self._left[key] = remaining(sets, slices, self._state.holds_any)
+            counts = self._state.holds_any if shares_count(self._profile) else self._state.exclusive.__contains__
+            self._left[key] = remaining(sets, slices, counts)
         return self._left[key]
 
     # --- constraints ---------------------------------------------------------------------------------------------

@@ -56,7 +56,6 @@ class NodeView:
         self.profile = profile
         self.node = node
         self.pools = pools
-        self._use_incomplete = q.INCOMPLETE_USED in profile.quirks
         self._node_first = q.SELECTORS_BEFORE_NODE not in profile.quirks
         self._bindings = profile.features.binding_conditions
         self.aborts: dict[int, str] = {}
@@ -64,15 +63,11 @@ class NodeView:
         self.candidates = self._candidates(state)
         self.verdicts: dict[int, list[Verdict | None]] = {}
 
-    def usable(self, pool: Pool) -> bool:
-        """Whether devices of a pool are tried."""
-        return pool.usable or (self._use_incomplete and pool.status != INVALID)
-
     def _candidates(self, state: AllocatedState) -> list[Candidate]:
         result: list[Candidate] = []
         sharing = self.profile.features.consumable_capacity
         for pool_at, pool in enumerate(self.pools):
-            if not self.usable(pool):
+            if not pool.usable:
                 if q.INVALID_POOL_ABORTS in self.profile.quirks and pool.status == INVALID:
                     self.aborts.setdefault(len(result), f"pool {pool.name} is invalid: {pool.reason}")
                 continue
@@ -91,12 +86,7 @@ class NodeView:
 
     def operations_allowed(self, candidate: Candidate) -> bool:
         """Whether the node operations that a slice skips (1.37, alpha) keep nobody from its devices."""
-        if not candidate.slice.skip_node_operations:
-            return True
-        if not self.profile.is_at_least(37) or self.profile.variant != q.EXPERIMENTAL:
-            return True  # other copies of the allocator do not look at them
-        gate = "DRAOptionalNodeOperations"
-        return self.profile.features.optional_node_operations and gate in self.node.declared_features
+        return candidate.pool.allows(candidate.slice, self.node)
 
     def verdict(self, spec: RequestSpec, candidate: Candidate) -> Verdict:
         """Whether a request may have a device: binding conditions, selectors, and the device's own node."""
