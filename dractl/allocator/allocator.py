@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.alike import NodeKeys
@@ -110,6 +111,20 @@ class Allocator:
     def under(self, profile: Profile) -> Allocator:
         """The same cluster under another profile."""
         return Allocator(profile, self._published, self.classes.values(), self._allocated, self._taint_rules)
+
+    def holding(self, allocated: Iterable[ResourceClaim]) -> Allocator:
+        """The same cluster where other claims hold devices. Pools and evaluations of selectors are shared."""
+        other = copy(self)
+        other._allocated = list(allocated)
+        other.state = AllocatedState.of(other._allocated, self.profile.features.consumable_capacity)
+        return other
+
+    def holding_more(self, allocated: Sequence[ResourceClaim]) -> Allocator:
+        """The same cluster where more claims hold devices."""
+        other = copy(self)
+        other._allocated = [*self._allocated, *allocated]
+        other.state = self.state.with_claims(allocated, self.profile.features.consumable_capacity)
+        return other
 
     def plan(self, claims: Sequence[ResourceClaim]) -> list[ClaimPlan]:
         """The claims made ready, errors in place."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -81,7 +81,11 @@ class Case:
     @cached_property
     def allocator(self) -> Allocator:
         """The allocator on the state as it is."""
-        return allocator_for(self.inventory, self.profile, self.claims)
+        parent = self.parent
+        if parent is None or not _all_same(parent.inventory.slices, self.inventory.slices):
+            return allocator_for(self.inventory, self.profile, self.claims)
+        # only what is in use differs: pools and evaluations of selectors are the same
+        return parent.allocator.holding(claim for claim in self.inventory.claims.values() if claim not in self.claims)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -192,6 +196,10 @@ class Case:
 
 _CHUNK = 64
 """So many nodes are tried at once where one that fits is enough to know."""
+
+
+def _all_same(first: Sequence[object], second: Sequence[object]) -> bool:
+    return len(first) == len(second) and all(one is other for one, other in zip(first, second, strict=True))
 
 
 def freed(inventory: Inventory, kept: Iterable[ResourceClaim] = ()) -> Inventory:

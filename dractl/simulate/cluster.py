@@ -7,7 +7,6 @@ ask for the same; only the nodes that see a pool of which devices were taken are
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.allocator import Allocator, NodeResult
@@ -115,9 +114,7 @@ class Cluster:
             for number, (claim, allocation) in enumerate(zip(unit.claims, result.allocations or [], strict=True))
         ]
         self.taken += made
-        changed = copy(self._allocator)
-        changed.state = changed.state.with_claims(made, self.profile.features.consumable_capacity)
-        self._allocator = changed
+        self._allocator = self._allocator.holding_more(made)
         self._steps += 1
         for claim in made:
             for one in claim.allocation.results if claim.allocation else ():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.allocator import Allocator, NodeResult
-from dractl.allocator.state import AllocatedState
 from dractl.explain.case import ERROR, FITS, Case
 from dractl.explain.eligibility import used_on_nodes
 from dractl.explain.lifecycle import usable_nodes
@@ -165,9 +163,7 @@ class Variant:
             # only what is in use differs: the pools need not be put together again
             if not self.freed:
                 return case.allocator
-            allocator = copy(case.allocator)
-            allocator.state = AllocatedState.of(self._holding(), case.profile.features.consumable_capacity)
-            return allocator
+            return case.allocator.holding(self._holding())
         return Allocator(case.profile, self.slices, self.classes, self._holding(), self.taint_rules)
 
     def _holding(self) -> list[ResourceClaim]:

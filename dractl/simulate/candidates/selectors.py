@@ -48,12 +48,29 @@ def _relaxed(ask: Ask, fault: Fault) -> Iterator[Change]:
     term = fault.term
     if fault.of_class or fault.index >= len(ask.spec.selectors):
         return
-    new = _with_value(fault)
+    new = _of_the_right_type(fault) or _with_value(fault)
     if new is not None and term.field is not None:
         source, shown = new
         yield _selector_change(ask, fault, source, f"write {term.field} {shown} instead of {term.asked}", 10)
     if fault.error is None:
         yield _selector_change(ask, fault, "true", f"drop the condition {term.text}", 14)
+
+
+def _of_the_right_type(fault: Fault) -> tuple[str, str] | None:
+    """The term with its constant as a value of another type, where the values read the same: ``0`` for ``'0'``."""
+    term, has = fault.term, fault.has
+    if term.operator != "==" or len(term.wanted) != 1 or has != term.wanted[0]:
+        return None
+    if term.typed == "number":
+        new, old = f"'{has}'", rf"(?<![\w'\".]){re.escape(has)}(?![\w'\".])"
+    elif not term.typed:
+        plain = has in ("true", "false") or re.fullmatch(r"-?[0-9]+", has) is not None
+        new, old = has if plain else f"semver('{has}')", rf"(['\"]){re.escape(has)}\1"
+    else:
+        return None
+    if len(re.findall(old, term.source)) != 1:
+        return None
+    return re.sub(old, lambda _: new, term.source), f"== {new}"
 
 
 def _with_value(fault: Fault) -> tuple[str, str] | None:
@@ -98,6 +115,9 @@ def _guards(failing: Failing) -> Iterator[Change]:
         yield _selector_change(ask, fault, source, f"guard the selector: {source}", 8, whole=True)
     for spelt, other in _respelled(failing):
         yield _selector_change(ask, fault, spelt, f"write {other} instead of {fault.missing[1]}", 6, whole=True)
+    for moved_to, moved_expression in _moved(failing):
+        text = f"write {moved_to} instead of {fault.missing[0]}/{fault.missing[1]}"
+        yield _selector_change(ask, fault, moved_expression, text, 5, whole=True)
     for number, moved in enumerate(_as_capacity(failing)):
         yield _selector_change(ask, fault, moved, f"compare the capacity: {moved}", 9 + number)
 
@@ -116,6 +136,26 @@ def _respelled(failing: Failing) -> Iterator[tuple[str, str]]:
     for other in near(name, known):
         if len(re.findall(rf"\b{re.escape(name)}\b", expression)) == 1:
             yield re.sub(rf"\b{re.escape(name)}\b", other, expression), other
+
+
+def _moved(failing: Failing) -> Iterator[tuple[str, str]]:
+    """The whole expression with the domain under which the devices publish the missing name: (name, expression)."""
+    missing, fault = failing.fault.missing, failing.fault
+    expression = failing.ask.spec.selectors[fault.index].cel or ""
+    if missing is None:
+        return
+    domain, name = missing
+    driver, device = next((one.driver, device) for one, device in failing.devices.items())
+    known = names_of(driver, device)
+    if any(where == domain for where, _ in known):
+        return
+    for where in sorted({one for one, bare in known if bare == name}):
+        for quote in "'\"":
+            if f"[{quote}{domain}{quote}]" in expression:
+                yield (
+                    f"{where}/{name}",
+                    expression.replace(f"[{quote}{domain}{quote}]", f"[{quote}{where}{quote}]"),
+                )
 
 
 def _as_capacity(failing: Failing) -> Iterator[str]:
