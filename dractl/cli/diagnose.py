@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dractl.diagnose.run import Diagnosis
     from dractl.explain.claim import Question
+    from dractl.render.text.terminal import Terminal
     from dractl.rules.finding import Severity
 
 app = new_app()
@@ -68,6 +69,7 @@ def diagnose(
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="TIME", help="Longest time to --wait (5m; 0: no limit).")
     ] = "5m",
+    watch: options.Watch = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if anything could not be read.")] = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
@@ -78,8 +80,10 @@ def diagnose(
     """Look for all that is wrong: claims that wait, devices held twice, broken pools, taints, roles, versions."""
     from dractl.cli.explain import question_of
     from dractl.cli.frame import seconds_of
-    from dractl.cli.source import open_inventory
+    from dractl.cli.live import watch_report
+    from dractl.cli.source import Source
     from dractl.errors import DractlError, Exit
+    from dractl.render.text.diagnose import render_diagnosis
     from dractl.rules.finding import Severity
 
     _known(categories or [])
@@ -88,8 +92,20 @@ def diagnose(
     if wait and (snapshot or demo):
         raise DractlError("--wait needs a running cluster", "Leave out --wait, or --snapshot and --demo.")
 
+    source = Source(snapshot, demo, context, kubeconfig, everything=True)
+    if watch:
+        if wait:
+            raise DractlError("--wait and --watch exclude each other", "Give one of them.")
+
+        def as_text(report: Diagnosis, terminal: Terminal) -> str:
+            return render_diagnosis(report, terminal, output is Format.WIDE)
+
+        return watch_report(
+            source, lambda inventory: chosen.look(question_of(inventory, kubernetes)), as_text, output.value
+        )
+
     def look() -> tuple[Diagnosis, bool]:
-        inventory = open_inventory(snapshot, demo, context, kubeconfig, everything=True)
+        inventory = source.open()
         return chosen.look(question_of(inventory, kubernetes)), bool(inventory.provenance.unseen)
 
     report, unseen = _until_good(look, chosen.threshold, seconds_of(timeout, "--timeout")) if wait else look()

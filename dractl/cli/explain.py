@@ -70,18 +70,17 @@ def claim(
     def explained(inventory: Inventory) -> ClaimExplanation:
         return explain_claim(question_of(inventory, kubernetes, node), options.namespace_or_default(given), name)
 
-    def as_text(plain: dict[str, Any], terminal: Terminal) -> str:
-        return render_claim(plain, terminal, wide)
+    def as_text(report: ClaimExplanation, terminal: Terminal) -> str:
+        return render_claim(report.to_json(), terminal, wide)
 
     source = Source(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
     if watch:
         if wait:
             raise DractlError("--wait and --watch exclude each other", "Give one of them.")
-        return watch_report(source, lambda inventory: explained(inventory).to_json(), as_text, output)
+        return watch_report(source, explained, as_text, output)
     waited = _wait(given, name, timeout, context, kubeconfig, bool(snapshot or demo)) if wait else True
     report = explained(source.open())
-    plain = report.to_json()
-    emit_report(plain, output, lambda terminal: as_text(plain, terminal))
+    emit_report(report.to_json(), output, lambda terminal: as_text(report, terminal))
     return Exit.GOOD if waited and report.verdict in ("fits", "allocated") else Exit.NOT_GOOD
 
 

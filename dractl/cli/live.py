@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dractl.cli.output import emit, note, terminal
 from dractl.cli.source import Source
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from dractl.inventory import Inventory
     from dractl.render.text.terminal import Terminal
     from dractl.sources.watch import Follower, Freshness
+
+
+class _Plain(Protocol):
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON."""
+
+
+T = TypeVar("T", bound=_Plain)
 
 TICK = 1.0
 """Seconds after which the screen looks whether the connection is well, and whether the window has another size."""
@@ -64,21 +72,20 @@ def watch(source: Source, shown: Shown, screen: bool) -> int:
 
 
 def watch_report(
-    source: Source,
-    make: Callable[[Inventory], dict[str, Any]],
-    as_text: Callable[[dict[str, Any], Terminal], str],
-    output: str,
+    source: Source, make: Callable[[Inventory], T], as_text: Callable[[T, Terminal], str], output: str
 ) -> int:
     """``watch`` a report: the text of it, or one document of JSON or YAML for each change."""
-    if output == "json":
+    if output in ("json", "yaml"):
         from dractl.render.json import to_json
-
-        return watch(source, Report(lambda inventory, _: to_json(make(inventory)), stamped=False), screen=False)
-    if output == "yaml":
         from dractl.render.yaml import to_yaml
 
-        shown = Report(lambda inventory, _: "---\n" + to_yaml(make(inventory)), stamped=False)
-        return watch(source, shown, screen=False)
+        def document(inventory: Inventory, _: Terminal) -> str:
+            plain = make(inventory).to_json()
+            return to_json(plain) if output == "json" else "---\n" + to_yaml(plain)
+
+        return watch(source, Report(document, stamped=False), screen=False)
+    if output not in ("text", "wide"):
+        raise DractlError(f"--watch does not go with -o {output}", "Use -o wide, json, yaml or none.")
     text = Report(lambda inventory, terminal: as_text(make(inventory), terminal), stamped=True)
     return watch(source, text, screen=True)
 

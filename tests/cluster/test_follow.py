@@ -166,6 +166,20 @@ def test_a_report_is_printed_again_when_it_says_something_else(start, server, cl
     assert run.interrupt() == 130
 
 
+def test_a_diagnosis_is_printed_again_when_it_finds_something_else(start, server):
+    run = start("diagnose", "health", "--watch")
+    run.until(lambda run: "maintenance-h100-4-nics" in run.out)
+    node = next(copy.deepcopy(item) for item in server.objects if item["metadata"]["name"] == "l40s-0")
+    for beat in range(3):
+        # what only tells that a node lives changes no finding
+        node["metadata"]["annotations"] = {"beat": str(beat)}
+        server.put(node)
+    server.take_away(next(item for item in server.objects if item["kind"] == "DeviceTaintRule"))
+    run.until(lambda run: run.out.count("== 20") >= 2)
+    assert run.interrupt() == 130
+    assert run.out.count("== 20") == 2 and "maintenance" not in run.out.rpartition("== 20")[2]
+
+
 def test_a_server_that_goes_away_is_told_once(start, server, claim):
     run = start("get", "claims", "-n", "ml", "-w")
     run.until(lambda run: "pair-on-h100-1" in run.out)
@@ -186,7 +200,10 @@ def test_a_server_that_goes_away_is_told_once(start, server, claim):
     (("get", "devices", "-w", "-o", "jsonpath={.items}", "--demo"), "--watch does not go with -o jsonpath"),
     (("explain", "claim", "x", "-w", "--demo"), "--watch needs a running cluster"),
     (("explain", "claim", "x", "-w", "--wait"), "--wait and --watch exclude each other"),
-], ids=["demo", "yaml", "jsonpath", "explain", "wait"])  # fmt: skip
+    (("diagnose", "-w", "--demo"), "--watch needs a running cluster"),
+    (("diagnose", "-w", "--wait"), "--wait and --watch exclude each other"),
+    (("diagnose", "-w", "-o", "sarif"), "--watch does not go with -o sarif"),
+], ids=["demo", "yaml", "jsonpath", "explain", "wait", "diagnose", "diagnose wait", "sarif"])  # fmt: skip
 def test_wrong_use(dractl, arguments, words):
     run = dractl(*arguments)
     assert run.code == 2 and words in run.err
