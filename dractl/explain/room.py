@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dractl.allocator import quirks as q
+from dractl.allocator.counters import common_groups, may_join, shares_count
+from dractl.allocator.profile import Profile
 from dractl.inventory import DeviceId, Holder, Inventory, PoolId
-from dractl.kube.objects import Device
+from dractl.kube.objects import Device, ResourceSlice
 from dractl.kube.quantity import Quantity
 
 ZERO = Quantity.of(0)
@@ -48,11 +51,24 @@ Counters = dict[str, dict[str, CounterLeft]]
 
 
 class Room:
-    """What claims hold, device by device and pool by pool."""
+    """What claims hold, device by device and pool by pool, as a profile's scheduler counts it."""
 
-    def __init__(self, inventory: Inventory) -> None:
+    def __init__(self, inventory: Inventory, profile: Profile) -> None:
         self.inventory = inventory
+        self.profile = profile
         self._counters: dict[PoolId, Counters] = {}
+        self._of_slice: dict[int, Counters] = {}
+
+    def shareable(self, device: Device) -> bool:
+        """Whether a device may be given out several times."""
+        return device.allow_multiple_allocations and self.profile.features.consumable_capacity
+
+    def in_the_way(self, device_id: DeviceId, device: Device) -> list[Holder]:
+        """The holders that keep a device from being given out again."""
+        found = self.exclusive.get(device_id, [])
+        if not found and not self.shareable(device) and q.SHARES_OVERLOOKED not in self.profile.quirks:
+            return self.shares.get(device_id, [])
+        return found
 
     @cached_property
     def exclusive(self) -> dict[DeviceId, list[Holder]]:
@@ -65,12 +81,13 @@ class Room:
         return self._holders(shared=True)
 
     def _holders(self, shared: bool) -> dict[DeviceId, list[Holder]]:
+        sharing = self.profile.features.consumable_capacity  # without it a share counts as the whole device
         found = {}
         for device, holders in self.inventory.holders.items():
             kept = [
                 holder
                 for holder in holders
-                if not holder.result.admin_access and bool(holder.result.share_id) == shared
+                if not holder.result.admin_access and (sharing and holder.result.share_id is not None) == shared
             ]
             if kept:
                 found[device] = kept
@@ -96,25 +113,63 @@ class Room:
 
     def _count(self, key: PoolId) -> Counters:
         pool = self.inventory.pools.get(key)
+        return {} if pool is None else self._count_slices(key, pool.current)
+
+    def _count_slices(self, key: PoolId, slices: Iterable[ResourceSlice]) -> Counters:
         sets: Counters = {}
-        if pool is None:
-            return sets
-        for item in pool.current:
+        for item in slices:
             for one in item.shared_counters:
                 sets[one.name] = {name: CounterLeft(total) for name, total in one.counters.items()}
-        for published in pool.devices():
-            if not self.holders_of(published.id):
-                continue
-            for name, counter, amount in consumption(published.device):
-                left = sets.get(name, {}).get(counter)
-                if left is not None:
-                    left.taken = left.taken + amount
-                    left.by.append(published.id)
+        for item in slices:
+            for device in item.devices:
+                device_id = DeviceId(*key, device.name)
+                if device_id not in self._counted:
+                    continue
+                for name, counter, amount in consumption(device):
+                    left = sets.get(name, {}).get(counter)
+                    if left is not None:
+                        left.taken = left.taken + amount
+                        left.by.append(device_id)
         return sets
+
+    @cached_property
+    def _counted(self) -> set[DeviceId]:
+        """The devices that take counters: those in use, shared ones where the scheduler counts them."""
+        return set(self.exclusive) | (set(self.shares) if shares_count(self.profile) else set())
+
+    def _where(self, device_id: DeviceId, device: Device) -> Counters:
+        """The counters from which a device draws: up to 1.34 those of its own slice."""
+        pool = self.inventory.pools.get(device_id.pool_id)
+        if pool is None or q.COUNTERS_BY_SLICE not in self.profile.quirks:
+            return self.counters(device_id.pool_id)
+        home = next((one.slice for one in pool.devices() if one.id == device_id), None)
+        if home is None:
+            return {}
+        if id(home) not in self._of_slice:
+            self._of_slice[id(home)] = self._count_slices(device_id.pool_id, [home])
+        return self._of_slice[id(home)]
+
+    def apart(self, device_id: DeviceId, device: Device) -> list[str]:
+        """The counter sets on which a device's compatibility groups (1.37, alpha) exclude the devices in use there."""
+        pool = self.inventory.pools.get(device_id.pool_id)
+        if pool is None or not self.profile.features.compatibility_groups:
+            return []
+        out = []
+        for use in device.consumes_counters:
+            common = common_groups(
+                other.compatibility_groups
+                for one in pool.devices()
+                if self.holders_of(one.id)
+                for other in one.device.consumes_counters
+                if other.counter_set == use.counter_set
+            )
+            if not may_join(common, use.compatibility_groups):
+                out.append(use.counter_set)
+        return out
 
     def shortages(self, device_id: DeviceId, device: Device) -> list[Shortage]:
         """The counters that keep a free device from being taken: those it needs, and any that is overdrawn already."""
-        sets = self.counters(device_id.pool_id)
+        sets = self._where(device_id, device)
         found = []
         for name, counter, amount in consumption(device):
             left = sets.get(name, {}).get(counter)

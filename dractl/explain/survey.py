@@ -17,6 +17,7 @@ from dractl.allocator.taints import with_taint_rules
 from dractl.explain.judge import ERROR, SELECTION, Ask, Judge, Judgement
 from dractl.explain.report import StageView
 from dractl.inventory import DeviceId, Inventory
+from dractl.kube.node_selector import NodeSelectorError
 from dractl.kube.objects import Device, Meta, Node, ResourceSlice
 
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -195,9 +196,17 @@ def visible_devices(node: Node, pools: Iterable[Pool]) -> Iterable[tuple[DeviceI
     """The devices in usable pools of a node that are for this node, in the order in which they are tried."""
     for pool in pools:
         for item in pool.slices if pool.usable else []:
+            if not pool.allows(item, node):
+                continue
             for device in item.devices:
-                if item.per_device_node_selection and not node_matches(
-                    node, device.node_name, device.all_nodes, device.node_selector
-                ):
+                if item.per_device_node_selection and not _for_node(node, device):
                     continue
                 yield DeviceId(pool.driver, pool.name, device.name), device
+
+
+def _for_node(node: Node, device: Device) -> bool:
+    """Whether a device that says so itself is for a node; one whose selector cannot be evaluated is for none."""
+    try:
+        return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+    except NodeSelectorError:
+        return False
