@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 from dractl.cel import guard
 from dractl.cel.ast import Uint
@@ -26,7 +27,11 @@ from dractl.cel.values import (
 )
 
 DEFAULT_PRECISION = 6
-_MAX_PRECISION = 1000
+_MAX_PRECISION = 10_000_009
+"""Beyond it Go's printer gives up."""
+_ALL_PLACES = 1074
+"""No double has more decimal places."""
+_NO_VERB = "%!(NOVERB)"
 _BAD_PRECISION = "could not parse formatting clause: error while parsing precision"
 
 STRING_ONLY = (
@@ -222,23 +227,31 @@ def _double(value: Value, only: str) -> float:
 
 def _fixed(value: Value, clause: Clause) -> str:
     number = _double(value, FIXED_ONLY)
+    precision = _precision(clause)
+    if precision is None:
+        return _NO_VERB
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
         return "∞" if number > 0 else "-∞"
-    precision = _precision(clause)
-    text = f"{abs(number):.{precision}f}"
+    text = _digits(abs(number), precision)
     whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0").ljust(precision % 2**8, "0")
     grouped = f"{int(whole):,}"
     sign = "-" if number < 0 else ""
     return f"{sign}{grouped}" + (f".{fraction}" if fraction else "")
 
 
-def _precision(clause: Clause) -> int:
+def _digits(number: float, precision: int) -> str:
+    """As many decimal places as Go's printer takes at most: its count is an int16, and a negative one means all."""
+    places = (precision + 2**15) % 2**16 - 2**15
+    return f"{number:.{min(places, _ALL_PLACES)}f}" if places >= 0 else f"{Decimal(repr(number)):f}"
+
+
+def _precision(clause: Clause) -> int | None:
+    """The decimal places asked for; None if Go's printer gives up."""
     precision = DEFAULT_PRECISION if clause.precision is None else clause.precision
-    if precision > _MAX_PRECISION:
-        raise FormatError(f"precision {precision} is too large to be handled")
-    return precision
+    return None if precision > _MAX_PRECISION else precision
 
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -247,6 +260,9 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def _scientific(value: Value, clause: Clause) -> str:
     """``%.12e``: six places always; cel-go hands the precision on as the width."""
     number = _double(value, SCIENTIFIC_ONLY)
+    precision = _precision(clause)
+    if precision is None:
+        return _NO_VERB
     if math.isnan(number):
         text = "NaN"
     elif math.isinf(number):
@@ -255,7 +271,7 @@ def _scientific(value: Value, clause: Clause) -> str:
         mantissa, _, exponent = f"{number or 0.0:.{DEFAULT_PRECISION}e}".partition("e")
         sign = "-" if exponent[0] == "-" else ""
         text = f"{mantissa}×10{(sign + exponent[1:].rjust(2, '0')).translate(_SUPERSCRIPT)}"
-    return text.rjust(_precision(clause))
+    return text.rjust(precision % 2**16)
 
 
 def _binary(value: Value, clause: Clause) -> str:
