@@ -15,7 +15,7 @@ _LATEST_PATCH = {34: 4, 35: 4, 36: 2, 37: 2}
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What of the allocator is on. ``taint_rules`` belongs to the scheduler around it."""
+    """What of the allocator is on. ``taint_rules`` and ``extended_resource`` belong to the scheduler around it."""
 
     admin_access: bool = False
     binding_conditions: bool = False
@@ -23,6 +23,7 @@ class Features:
     consumable_capacity: bool = False
     derived_attributes: bool = False
     device_taints: bool = False
+    extended_resource: bool = False
     fractional_capacity_range: bool = False
     list_type_attributes: bool = False
     optional_node_operations: bool = False
@@ -51,6 +52,7 @@ _GATES = {
     "consumable_capacity": "DRAConsumableCapacity",
     "derived_attributes": "DRADerivedAttributes",
     "device_taints": "DRADeviceTaints",
+    "extended_resource": "DRAExtendedResource",
     "fractional_capacity_range": "DRAFractionalCapacityRange",
     "list_type_attributes": "DRAListTypeAttributes",
     "optional_node_operations": "DRAOptionalNodeOperations",
@@ -180,13 +182,16 @@ def _version(release: str) -> q.Version:
     return (major, minor, int(digits) if digits else _LATEST_PATCH.get(minor, 0))
 
 
+_AROUND = frozenset({"taint_rules", "extended_resource"})
+"""Features of the scheduler around the allocator."""
+
 _STABLE_FEATURES = frozenset({"admin_access", "prioritized_list", "partitionable_devices", "device_taints"})
 _ALSO_INCUBATING = frozenset({"binding_conditions", "consumable_capacity", "fractional_capacity_range"})
 
 
 def _variant(version: q.Version, features: Features) -> str:
     """The first copy of the allocator that knows all features that are on."""
-    on = {field.name for field in fields(features) if getattr(features, field.name)} - {"taint_rules"}
+    on = {field.name for field in fields(features) if getattr(features, field.name)} - _AROUND
     if version < (1, 36, 0):
         first, second = (frozenset[str](), _STABLE_FEATURES)
     else:

@@ -26,6 +26,7 @@ from dractl.explain.lifecycle import (
 )
 from dractl.explain.pending import explain_devices
 from dractl.explain.placement import gates, placed_by_hand, pods_text
+from dractl.explain.repeated import explain_repeated
 from dractl.explain.report import ClaimExplanation, NameView, PodExplanation, Verdict
 from dractl.explain.tainting import taint_rules
 from dractl.explain.views import constraint_views, node_views, request_views
@@ -193,6 +194,7 @@ def fits(case: Case, answer: Answer, waits: bool = True) -> None:
             answer.find(finding)
         return
     answer.say(f"{subject} {verb} on {names} ({example})")
+    explain_repeated(case, answer, fitting[0])
     if case.pods and waits:
         _not_yet_placed(case, answer)
 
@@ -206,18 +208,25 @@ def _not_yet_placed(case: Case, answer: Answer) -> None:
     """Why a pod whose claims fit may still wait."""
     pods = pods_text(case.pods)
     said = [pod for pod in case.pods if any(one.type == "PodScheduled" for one in pod.conditions)]
-    if not said:
+    names = dict.fromkeys(
+        pod.scheduler_name for pod in case.pods if pod.scheduler_name not in ("", "default-scheduler")
+    )
+    if not said and not names:
         answer.say(f"the scheduler has said nothing about {pods} yet; it may be placed any moment")
-    else:
+    elif said:
         answer.say(
             f"{pods} {plural(len(case.pods), 'waits', 'wait')} nevertheless: the scheduler's last answer may be older "
             "than the present state (it tries again on changes, and after five minutes at the latest), or something "
             "other than devices keeps it"
         )
-    schedulers = [pod.scheduler_name for pod in case.pods]
-    names = dict.fromkeys(name for name in schedulers if name not in ("", "default-scheduler"))
     if names:
-        answer.say(f"the pod asks for scheduler {listing(names)}, not for the default one")
+        seen = "" if said else ", and nothing in its status says that this scheduler has looked at it"
+        answer.say(f"the pod asks for scheduler {listing(names)}, not for the default one{seen}")
+        answer.advise(
+            f"see that scheduler {listing(names)} runs and knows claims (DRA), or make the pod anew without "
+            "spec.schedulerName"
+        )
+        return
     answer.advise(f"look at the events of {pods} for reasons that are not about devices")
 
 

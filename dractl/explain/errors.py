@@ -17,13 +17,14 @@ from dractl.explain.nearest import by_class, device_names
 from dractl.explain.statements import noun, short_name
 from dractl.explain.survey import visible_devices
 from dractl.explain.terms import names_of
-from dractl.explain.words import count, listing, natural, near, plural, ranges
+from dractl.explain.words import count, listing, natural, near, noun_for, plural, ranges
 from dractl.inventory import DeviceId, PoolId
 from dractl.kube.objects import Device
 from dractl.rules import allocation as rules
 from dractl.rules import scheduler
 from dractl.rules.finding import ObjectRef
 
+_OVERLOAD = "no such overload"
 _UPDATING = "is currently being updated"
 _INVALID = "is currently invalid"
 
@@ -52,9 +53,36 @@ def explain_errors(case: Case, answer: Answer) -> None:
             answer.say(f"{text}, so no node can serve the claim")
             answer.find(rules.TOO_MANY_RESULTS.finding(answer.summary))
             answer.advise("ask for at most 32 devices in one claim; more need several claims or pods")
+        elif "NodeSelector" in text:
+            _selector_terms(case, answer, text, nodes)
         else:
             answer.say(f"on {ranges([node.name for node in nodes], 4)} the allocator fails: {text}")
     _consequence(case, answer)
+
+
+def _selector_terms(case: Case, answer: Answer, text: str, nodes: list[NodeAnswer]) -> None:
+    """A device whose nodeSelector has several terms: the API server takes it, the allocator wants exactly one."""
+    names = ranges([node.name for node in nodes], 4)
+    bad = {
+        device_id: device
+        for node in nodes
+        for device_id, device in visible_devices(node.reason.facts.node, node.reason.facts.pools)
+        if device.node_selector is not None and len(device.node_selector.terms) != 1
+    }
+    if not bad:
+        answer.say(f"on {names} the allocator fails: {text}")
+        return
+    terms = max(len(device.node_selector.terms) for device in bad.values() if device.node_selector is not None)
+    drivers = listing(sorted({one.driver for one in bad}), 3)
+    answer.say(
+        f"on {names} the allocator fails: the nodeSelector of {device_names(list(bad))} has {terms} terms, and it "
+        f"takes exactly one ({text})"
+    )
+    answer.say("the API server does not check that for the nodeSelector of a single device, only for that of a slice")
+    answer.advise(
+        f"driver {drivers} has to publish one term, which may hold several matchExpressions and values (In); until "
+        f"then the pod has to be kept from the nodes that see {device_names(list(bad), 2)}"
+    )
 
 
 def _consequence(case: Case, answer: Answer) -> None:
@@ -118,11 +146,13 @@ def _say_failing(case: Case, answer: Answer, failing: Failing) -> None:
         text = f"the selector of {whose}{at} {fault.error}, in: {fault.term.source}"
         answer.say(text)
         answer.find(rules.SELECTOR_ERROR.finding(text, subject))
+        if compiled and fault.error == _OVERLOAD:
+            _wrong_type(answer, failing)
         return
     domain, name = fault.missing
     key = f"{domain}/{name}"
     total = _evaluated(case, failing)
-    kind = noun(ask)
+    kind = _kind(failing)
     few = len(failing.devices) < total
     who = (
         f"{device_names(sorted(failing.devices, key=lambda one: natural(str(one))))} {_does(failing)} not publish it"
@@ -138,8 +168,65 @@ def _say_failing(case: Case, answer: Answer, failing: Failing) -> None:
             text, subject, evidence={"devices": [str(one) for one in failing.devices], "missing": key}
         )
     )
-    _where_it_is(case, answer, failing, name, domain)
-    answer.advise(_guard_advice(fault, domain, name, _carried_by_all(case, failing)))
+    if _of_other_driver(case, answer, failing, domain):
+        return
+    moved = _where_it_is(case, answer, failing, name, domain)
+    if not moved:
+        answer.advise(_guard_advice(fault, domain, name, _carried_by_all(case, failing)))
+
+
+def _wrong_type(answer: Answer, failing: Failing) -> None:
+    """An operation that the published type does not have: say the type, and how to compare with it."""
+    term = failing.fault.term
+    device_id, device = next(iter(failing.devices.items()))
+    if term.field is None or term.field.kind != "attribute":
+        return
+    field = term.field
+    attribute = device.attributes.get(field.name if field.domain == device_id.driver else str(field))
+    attribute = attribute or device.attributes.get(str(field))
+    if attribute is None:
+        return
+    kinds = {"int": "an int", "bool": "a bool", "string": "a text", "version": "a version"}
+    kind = kinds.get(attribute.kind, f"a list ({attribute.kind})")
+    with_what = "a number" if term.typed == "number" else f"a {term.typed}" if term.typed else "a text"
+    answer.say(f"{field} is published as {kind} ({failing.fault.has}), and {term.source} compares it with {with_what}")
+    place = f"device.attributes['{field.domain}'].{field.name}"
+    wanted = term.wanted[0] if len(term.wanted) == 1 else "..."
+    sign = term.operator if term.operator in ("<", "<=", ">", ">=", "==", "!=") else "=="
+    if attribute.kind == "version":
+        answer.advise(f"compare versions: {place}.compareTo(semver('{wanted}')) {sign} 0")
+    elif attribute.kind == "int" and wanted.lstrip("-").isdigit():
+        answer.advise(f"compare with a number, without quotes: {place} {sign} {wanted}")
+    elif attribute.kind == "string" and term.typed == "number":
+        answer.advise(f"compare with a text: {place} == '{wanted}' (texts have no numerical order)")
+    elif attribute.kind.endswith("s"):
+        quoted = wanted if attribute.kind in ("ints", "bools") else f"'{wanted}'"
+        answer.advise(f"ask whether the list holds the value: {place}.includes({quoted})")
+
+
+def _kind(failing: Failing) -> str:
+    """What the failing devices are called, which need not be what the request is for."""
+    nouns = {noun_for(device.driver) for device in failing.devices}
+    return nouns.pop() if len(nouns) == 1 and "device" not in nouns else noun(failing.ask)
+
+
+def _of_other_driver(case: Case, answer: Answer, failing: Failing, domain: str) -> bool:
+    """A selector that does not ask for the driver first, and fails on devices of drivers that it is not about."""
+    drivers = sorted({device.driver for device in failing.devices})
+    published = {key.driver for key in case.inventory.pools}
+    if domain in drivers or domain not in published:
+        return False
+    answer.say(
+        f"the selector is about devices of {domain}, but does not ask for the driver, so it is evaluated on devices of "
+        f"{listing(drivers, 4)} too, which publish nothing of {domain}"
+    )
+    where = "class" if failing.fault.of_class else "selector"
+    rest = ", the rest in parentheses" if "||" in failing.fault.term.source else ""
+    answer.advise(
+        f"put device.driver == '{domain}' && in front of the expression of the {where}{rest}: && does not look at the "
+        "rest where its left side is false"
+    )
+    return True
 
 
 def _does(failing: Failing) -> str:
@@ -165,8 +252,12 @@ def _evaluated(case: Case, failing: Failing) -> int:
     return len(seen)
 
 
-def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain: str) -> None:
-    """Which devices do have the key, what is there instead, and what else the failing devices lack."""
+def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain: str) -> bool:
+    """Which devices do have the key, what is there instead, and what else the failing devices lack.
+
+    Returns:
+        Whether the key stands under another domain: then that is what to write, and to guard the key helps nothing.
+    """
     drivers = {device.driver for device in failing.devices}
     peers = {
         device_id: device
@@ -185,7 +276,7 @@ def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain
             f"{ranges(_nodes_of(case, having), 4)}{more}"
         )
         _lacks_more(case, answer, failing, {one: peers[one] for one in having})
-        return
+        return False
     sample_id, sample = next(iter(failing.devices.items()))
     capacities = names_of(sample_id.driver, sample, "capacity")
     attributes = names_of(sample_id.driver, sample)
@@ -199,21 +290,27 @@ def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain
         answer.advise(
             f"compare the capacity instead: device.capacity['{domain}'].{name}.compareTo(quantity('...')) >= 0"
         )
-        return
+        return False
     if (domain, name) in attributes and sort == "capacity":
         place = f"device.attributes['{domain}'].{name}"
         answer.say(f"the name {name} is published as an attribute, not as a capacity: {place}")
-        return
+        return False
     elsewhere = sorted({one for one, bare in attributes if bare == name and one != domain})
     if elsewhere:
         there = listing([f"{one}/{name}" for one in elsewhere])
         answer.say(f"an attribute of that name is published there under another domain: {there}")
+        if not any(one == domain for one, _ in attributes):
+            places = [f"device.attributes['{one}'].{name}" for one in elsewhere]
+            answer.say(f"no device there has anything under the domain {domain}")
+            answer.advise(f"write {listing(places, 3, 'or')} in the selector")
+            return True
     own = [bare for one, bare in attributes if one == domain]
     alike = near(name, own)
     if alike:
         answer.say(f"{domain} has no {name}; did you mean {listing(alike, 3, 'or')}?")
     elif own:
         answer.say(f"{domain} publishes {listing(sorted(own), 20)}")
+    return False
 
 
 def _lacks_more(case: Case, answer: Answer, failing: Failing, having: dict[DeviceId, Device]) -> None:

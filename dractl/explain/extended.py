@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dractl.explain.answer import Answer
+from dractl.explain.eligibility import used_on_nodes
 from dractl.explain.words import listing, plural
 from dractl.inventory import Inventory, key_of
 from dractl.kube.names import is_extended_resource
@@ -83,13 +84,38 @@ def claim_for(pod: Pod, resources: list[Extended]) -> ResourceClaim | None:
     return ResourceClaim(meta, ClaimSpec(requests=requests))
 
 
+def explain_gate_off(answer: Answer, pod: Pod, resources: list[Extended], minor: str) -> None:
+    """Classes carry the names, but the scheduler does not serve extended resources with devices."""
+    for one in resources:
+        asked = f"pod {key_of(pod)} asks for {one.name}: {one.amount}"
+        if one.plugin_nodes:
+            answer.say(f"{asked}, which {listing(one.plugin_nodes, 4)} {_advertises(one)} itself (device plugin)")
+        elif one.device_class is None:
+            answer.say(f"{asked}, which no node advertises and no DeviceClass serves")
+        else:
+            name = one.device_class.meta.name
+            answer.say(
+                f"{asked}, which no node advertises; DeviceClass {name} maps it, but the feature gate "
+                f"DRAExtendedResource is off by default in {minor}, so the scheduler takes it for a resource that "
+                "only a device plugin can offer, and the devices of the class do not count"
+            )
+            answer.advise(
+                "use a claim (or claim template) for the devices, switch the gate DRAExtendedResource on (API server, "
+                "scheduler and kubelet; an API server that had it off has dropped extendedResourceName from the "
+                "class), or go to 1.36, where it is on"
+            )
+
+
+def _advertises(one: Extended) -> str:
+    return plural(len(one.plugin_nodes), "advertises", "advertise")
+
+
 def explain_extended(inventory: Inventory, answer: Answer, pod: Pod, resources: list[Extended]) -> None:
     """Say which class serves which resource, and where two classes quarrel."""
     for one in resources:
         asked = f"pod {key_of(pod)} asks for {one.name}: {one.amount}"
         advertised = (
-            f"which {listing(one.plugin_nodes, 4)} {plural(len(one.plugin_nodes), 'advertises', 'advertise')} itself "
-            "(device plugin)"
+            f"which {listing(one.plugin_nodes, 4)} {_advertises(one)} itself (device plugin{_left(inventory, one)})"
             if one.plugin_nodes
             else "which no node advertises"
         )
@@ -115,6 +141,17 @@ def explain_extended(inventory: Inventory, answer: Answer, pod: Pod, resources: 
             f"give one of the classes {name} and {others} another extendedResourceName (or none): one name should "
             "belong to one class"
         )
+
+
+def _left(inventory: Inventory, one: Extended) -> str:
+    """How much of a resource the nodes with a device plugin have left: ``: 0 of 2 left on g-1``."""
+    used = used_on_nodes(inventory.pods.values())
+    parts = []
+    for name in one.plugin_nodes[:3]:
+        total = inventory.nodes[name].allocatable[one.name].value()
+        busy = used.get(name, {}).get(one.name)
+        parts.append(f"{total - (busy.value() if busy else 0)} of {total} left on {name}")
+    return f": {listing(parts, 3)}"
 
 
 def _day(item: DeviceClass) -> str:

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from dractl.allocator import quirks as q
 from dractl.allocator.capacity import CapacityError, CapacityRules, CapacityShort, SchedulerPanic
 from dractl.allocator.profile import Profile
-from dractl.allocator.selection import hides_sharing
 from dractl.allocator.taints import tolerates
 from dractl.cel.selector import Outcome, Selector, compile_selector
 from dractl.explain.room import Room, Shortage
-from dractl.explain.terms import Term, terms_of, value_text
-from dractl.explain.words import listing, noun_for, plural
+from dractl.explain.terms import Field, Term, terms_of, value_text
+from dractl.explain.words import listing, noun_for
 from dractl.inventory import DeviceId, Holder, Inventory
 from dractl.kube.objects import ClaimRequest, Device, DeviceClass, DeviceRequest, DeviceTaint, ResourceClaim
 from dractl.kube.quantity import Quantity
@@ -114,7 +112,8 @@ def drivers_named(device_class: DeviceClass) -> list[str]:
 class Fault:
     """A term of a selector that refuses a device: it is false, or fails with an error.
 
-    ``missing`` is the (domain, name) that the device lacks where that is the error; ``has`` is the device's value.
+    ``missing`` is the (domain, name) that the device lacks where that is the error; ``has`` is the device's value, or
+    all values that the term reads, with their names, where the term is not about one field.
     """
 
     of_class: bool
@@ -132,7 +131,7 @@ class Fault:
         if self.error is not None:
             return self.error
         if self.term.field is None:
-            return f"not true: {self.term.source}"
+            return f"not true: {self.term.source}" + (f" ({self.has})" if self.has else "")
         if self.has is None:
             return f"no {self.term.field}, asked for {self.term.asked}"
         return f"{self.term.field} is {self.has}, asked for {self.term.asked}"
@@ -149,8 +148,6 @@ class Selection:
 PASSED = Selection(None)
 """The selectors let a device pass."""
 
-_BINDING_OFF = Selection(BINDING_OFF)
-
 
 @dataclass(slots=True)
 class Judgement:
@@ -162,8 +159,6 @@ class Judgement:
     holders: tuple[Holder, ...] = ()
     shortages: tuple[Shortage, ...] = ()
     short: CapacityShort | None = None
-    apart: tuple[str, ...] = ()
-    """Counter sets on which its compatibility groups exclude devices in use (1.37, alpha)."""
 
     @property
     def code(self) -> str | None:
@@ -180,21 +175,11 @@ class Judgement:
         """Why the device is refused, with values; empty for a usable one."""
         return "; ".join(self.texts())
 
-    def _counters_text(self) -> str:
-        if self.shortages:
-            return "lacks counters: " + ", ".join(one.text for one in self.shortages)
-        if self.apart:
-            sets = plural(len(self.apart), "set", "sets")
-            return f"has compatibility groups that exclude devices in use on counter {sets} {listing(self.apart)}"
-        return "takes counters, and the feature for them is off"
-
     def texts(self) -> list[str]:
         """One predicate for each refusal (``is in use by ml/a``); for a selector what is false."""
         out = []
         for code in self.codes:
-            if code == BINDING_OFF:
-                out.append("has binding conditions, and the feature for them is off")
-            elif code in SELECTION:
+            if code in SELECTION:
                 out.append(", ".join(fault.text for fault in self.selection.faults) or code)
             elif code in (UNDEFINED, INSUFFICIENT):
                 out.append(short_text(self.short) if self.short else code)
@@ -203,7 +188,7 @@ class Judgement:
             elif code == IN_USE:
                 out.append(f"is in use by {', '.join(dict.fromkeys(_holder_text(one) for one in self.holders))}")
             elif code == COUNTERS:
-                out.append(self._counters_text())
+                out.append("lacks counters: " + ", ".join(one.text for one in self.shortages))
         return out
 
 
@@ -236,11 +221,9 @@ class Judge:
     _programs: dict[int, _Program] = field(default_factory=dict)
     _selections: dict[tuple[int, int, Hashable], Selection] = field(default_factory=dict)
     _refused: dict[int, Judgement] = field(default_factory=dict)
-    _hidden: dict[int, tuple[Device, Device]] = field(default_factory=dict)
-    """Devices as selectors see them that are not shown allowMultipleAllocations, with the published ones."""
 
     def __post_init__(self) -> None:
-        self.room = Room(self.inventory, self.profile)
+        self.room = Room(self.inventory)
         self._capacity_rules = CapacityRules(self.profile)
 
     def learn(self, other: Judge) -> None:
@@ -252,9 +235,6 @@ class Judge:
     def judge(self, ask: Ask, device_id: DeviceId, device: Device, taints: Iterable[DeviceTaint]) -> Judgement:
         """All checks of one device. ``taints`` are the ones that count, with those of rules."""
         selection = self.selection(ask, device_id.driver, device)
-        if device.binding_conditions and not self.profile.features.binding_conditions:
-            # looked at before any selector, which therefore cannot fail on it
-            selection = _BINDING_OFF if selection.code in (None, ERROR) else selection
         if selection.code is not None:
             # devices that are alike share one judgement
             shared = self._refused.get(id(selection))
@@ -271,36 +251,19 @@ class Judge:
             out.taints = tuple(taint for taint in taints if not self._tolerated(ask, taint))
             if out.taints:
                 codes.append(TAINTED)
-        holders = () if ask.admin else self.room.in_the_way(device_id, device)
-        if holders:
-            out.holders = tuple(holders)
+        if not ask.admin and device_id in self.room.exclusive:
+            out.holders = tuple(self.room.exclusive[device_id])
             codes.append(IN_USE)
-        elif device.consumes_counters and not self.profile.features.partitionable_devices:
-            codes.append(COUNTERS)
-        elif device.consumes_counters and self._takes_counters(ask, device_id, device):
+        elif device.consumes_counters and not self.room.shares.get(device_id):
             out.shortages = tuple(self.room.shortages(device_id, device))
-            out.apart = tuple(self.room.apart(device_id, device))
-            if out.shortages or out.apart:
+            if out.shortages:
                 codes.append(COUNTERS)
         out.codes = tuple(codes)
         return out
 
-    def _takes_counters(self, ask: Ask, device_id: DeviceId, device: Device) -> bool:
-        """Whether giving out a device takes its counters: a further share of one does not, as a rule."""
-        quirks = self.profile.quirks
-        if ask.admin and q.ADMIN_NEEDS_COUNTERS not in quirks:
-            return False
-        shares = self.room.shares.get(device_id, ())
-        if not shares or not self.room.shareable(device) or q.EACH_SHARE_CHARGED in quirks:
-            return True
-        recorded = any(holder.result.consumed_capacity is not None for holder in shares)
-        return not recorded and q.SHARES_CHARGED_AGAIN in quirks
-
     def selection(self, ask: Ask, driver: str, device: Device) -> Selection:
         """What the selectors say of a device: the first one that does not let it pass decides."""
         program = self._program(ask)
-        if device.allow_multiple_allocations and hides_sharing(self.profile):
-            device = self._hidden.setdefault(id(device), (device, replace(device, allow_multiple_allocations=False)))[1]
         for number, (of_class, index, selector) in enumerate(program.whole):
             key = (id(ask), number, selector.projection(driver, device) if selector.error is None else None)
             found = self._selections.get(key)
@@ -340,7 +303,7 @@ class Judge:
             if (in_class, number) != (of_class, index):
                 continue
             result = selector.evaluate(driver, device) if selector.error is None else Outcome(True)
-            has = value_text(driver, device, term.field) if term.field else None
+            has = _has(term, selector, driver, device)
             if result.error is not None and outcome.error is not None:
                 found.append(Fault(of_class, index, term, result.error, result.missing, has))
             elif result.error is None and not result.match and outcome.error is None:
@@ -360,7 +323,7 @@ class Judge:
             result = selector.evaluate(driver, device)
             if result.match and result.error is None:
                 continue
-            has = value_text(driver, device, term.field) if term.field else None
+            has = _has(term, selector, driver, device)
             out.append(Fault(of_class, index, term, result.error, result.missing, has))
         return out
 
@@ -396,16 +359,17 @@ class Judge:
     def _capacity(self, ask: Ask, device_id: DeviceId, device: Device) -> CapacityShort | None:
         if not self.profile.features.consumable_capacity:
             return None
-        taken = {name: amount.nano for name, amount in self.room.consumed(device_id).items()}
-        if not (taken or ask.spec.capacity or device.allow_multiple_allocations) and _plain(device):
+        if not device.allow_multiple_allocations and not ask.spec.capacity:
+            # one claim takes all of it
             return None
+        taken = {name: amount.nano for name, amount in self.room.consumed(device_id).items()}
         try:
             return self._capacity_rules.shortage(ask.spec.capacity, device.capacity, taken)
         except (CapacityError, SchedulerPanic) as error:
             return CapacityShort(str(error), INSUFFICIENT)
 
     def _tolerated(self, ask: Ask, taint: DeviceTaint) -> bool:
-        if taint.effect not in ("NoSchedule", "NoExecute") and q.EVERY_TAINT_BLOCKS not in self.profile.quirks:
+        if taint.effect not in ("NoSchedule", "NoExecute"):
             return True
         return any(tolerates(one, taint) for one in ask.spec.tolerations)
 
@@ -417,11 +381,6 @@ def _first_error(text: str) -> str:
     """The first message of a compiler's output, with its place."""
     match = _PLACED.search(text)
     return f"{match[3].strip()} (line {match[1]}, column {match[2]})" if match else " ".join(text.split())
-
-
-def _plain(device: Device) -> bool:
-    """Whether a device's capacity always serves a request that names none."""
-    return all(one.request_policy is None and one.value.nano >= 0 for one in device.capacity.values())
 
 
 def device_taint_text(taint: DeviceTaint, with_rule: bool = True) -> str:
@@ -442,3 +401,23 @@ def short_text(short: CapacityShort) -> str:
         left = Quantity(short.has.nano - short.taken, short.has.notation)
         return f"has {left} of {short.has} {short.name} left ({short.wanted} asked for)"
     return f"has {short.has} {short.name} ({short.wanted} asked for)"
+
+
+def _has(term: Term, selector: Selector, driver: str, device: Device) -> str | None:
+    """The device's value of the field that a term is about; of other terms all values that they read, with names."""
+    if term.field is not None:
+        return value_text(driver, device, term.field)
+    fields = [Field(kind, domain, name) for kind, domain, name in sorted(selector.reads or ()) if name not in ("", "*")]
+    if not fields or len(fields) > _SHOWN:
+        return None
+    return listing(
+        [
+            f"{field} {'is not published' if (value := value_text(driver, device, field)) is None else f'is {value}'}"
+            for field in fields
+        ],
+        _SHOWN,
+    )
+
+
+_SHOWN = 4
+"""So many values are shown for one term."""

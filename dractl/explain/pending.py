@@ -25,9 +25,11 @@ from dractl.explain.nodes import (
     UNMATCHED,
     drivers_of,
 )
+from dractl.explain.other_class import explain_other_classes
 from dractl.explain.placement import fits_elsewhere, no_node_left, pods_text, rule_text
 from dractl.explain.pools import explain_pools
 from dractl.explain.publication import class_missing, explain_unpublished
+from dractl.explain.reach import explain_empty, explain_labels, explain_unreached
 from dractl.explain.selection import explain_misses
 from dractl.explain.statements import scope_of
 from dractl.explain.taken import explain_outdated, explain_taken
@@ -60,7 +62,7 @@ def explain_devices(case: Case, answer: Answer) -> list[Held]:
         return []
     if not case.eligible:
         no_node_left(case, answer)
-        return []
+        return [] if case.fitting(eligible=False) else _besides_rules(case, answer)
     if case.verdict == ERROR:
         explain_errors(case, answer)
         return _besides_errors(case, answer)
@@ -70,6 +72,16 @@ def explain_devices(case: Case, answer: Answer) -> list[Held]:
         names = ranges([one.name for one in case.eligible if one.verdict == "undecided"], 4)
         answer.say(f"undecided: on {names} the search takes too many steps to know whether the claim fits there")
     return does_not_fit(case, answer, case.eligible)
+
+
+def _besides_rules(case: Case, answer: Answer) -> list[Held]:
+    """What keeps the devices, where the pods may use no node anyway."""
+    told = statements(case, list(case.nodes.values()), "")
+    if not told:
+        return []
+    first = told[0]
+    answer.say(f"besides that, {first.text}")
+    return explain_taken(case, answer, first.asks, first.nodes) if first.kind in _ABOUT_TAKEN else []
 
 
 def _besides_errors(case: Case, answer: Answer) -> list[Held]:
@@ -217,6 +229,11 @@ def _more(case: Case, answer: Answer, one: Statement) -> None:
             for driver in sorted(drivers_of(case.survey, index)):
                 if not any(key.driver == driver for key in case.inventory.pools):
                     explain_unpublished(case.inventory, answer, driver, case.pods)
+                else:
+                    explain_empty(case.inventory, answer, driver)
+                    explain_labels(case.inventory, answer, driver)
+            if misses_of(case.survey, index, one.nodes).total:
+                explain_other_classes(case, answer, index)
     if one.kind in (NOTHING, UNMATCHED):
         for index in one.asks:
             claim = case.survey.asks[index].claim.meta
@@ -225,6 +242,10 @@ def _more(case: Case, answer: Answer, one: Statement) -> None:
     if one.kind == FEW:
         most = max(scope_of(case.survey, index, one.nodes).most_matched[0] for index in one.asks)
         answer.advise(f"ask for at most {most} in one claim; more need several pods, each with a claim of its own")
+    if one.kind in (NOTHING, FEW, TAKEN):
+        for driver in sorted({driver for index in one.asks for driver in drivers_of(case.survey, index)}):
+            if any(key.driver == driver for key in case.inventory.pools):
+                explain_unreached(case, answer, driver, one.nodes)
     if one.kind in (UNMATCHED, FEW, TAKEN):
         explain_outdated(case, answer, one.asks)
         explain_pools(case, answer, one.asks, one.nodes)

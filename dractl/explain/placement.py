@@ -9,7 +9,8 @@ from dractl.explain.case import Case, NodeAnswer
 from dractl.explain.devices import statements
 from dractl.explain.words import count, listing, natural, plural, ranges
 from dractl.inventory import Inventory, key_of
-from dractl.kube.objects import Pod
+from dractl.kube.names import is_extended_resource
+from dractl.kube.objects import Node, Pod
 from dractl.rules import allocation as rules
 from dractl.rules import lifecycle
 from dractl.rules.finding import ObjectRef
@@ -60,6 +61,7 @@ def no_node_left(case: Case, answer: Answer) -> None:
         text = f"by its devices the claim would fit on {names}"
         answer.say(text)
         _find_pod_may_not(case, answer, text)
+    _way_to(case, answer, fitting or excluded)
 
 
 def _unknown_labels(case: Case, answer: Answer) -> None:
@@ -91,6 +93,32 @@ def fits_elsewhere(case: Case, answer: Answer) -> None:
     text = f"the claim would fit on {names}, which its pod may not use ({reasons_text(fitting)})"
     answer.say(text)
     _find_pod_may_not(case, answer, text)
+    _way_to(case, answer, fitting)
+
+
+def _way_to(case: Case, answer: Answer, nodes: Sequence[NodeAnswer]) -> None:
+    """What opens nodes that only the pods' own rules or room close, beyond what changes of rules can do."""
+    codes = {reason.code for node in nodes for reason in node.pod.reasons}
+    names = ranges(sorted((node.name for node in nodes), key=natural), 4)
+    if codes == {"node-resources"}:
+        keys = listing(dict.fromkeys(reason.key for node in nodes for reason in node.pod.reasons), 3)
+        answer.advise(
+            f"make room for {keys} on {names} (end or move pods there), or let {pods_text(case.pods)} ask for less"
+        )
+    for key in dict.fromkeys(
+        reason.key for node in nodes for reason in node.pod.reasons if reason.code == "node-taint"
+    ):
+        if is_extended_resource(key):
+            answer.say(
+                f"a pod that asks for an extended resource {key} is given the toleration for a taint of that name by "
+                "the admission plugin ExtendedResourceToleration, a pod with claims is not: it has to bring its own"
+            )
+    for node in nodes[:3]:
+        known = case.inventory.nodes.get(node.name)
+        why = not_ready(known) if known is not None else None
+        if why is not None:
+            answer.say(f"{node.name} is not ready ({why})")
+            answer.advise(f"bring {node.name} back: no pod is placed there before it is ready")
 
 
 def gates(inventory: Inventory, pods: Sequence[Pod], answer: Answer, classes: Sequence[str] = ()) -> bool:
@@ -143,3 +171,11 @@ def placed_by_hand(case: Case, answer: Answer, pods: Sequence[Pod]) -> None:
             f"delete pod {key_of(pod)} and create it without nodeName, with a nodeSelector kubernetes.io/hostname: "
             f"{pod.node_name} (or node affinity) instead, so that the scheduler places it and allocates the claim"
         )
+
+
+def not_ready(node: Node) -> str | None:
+    """Why a node is not ready; None if it is, or does not say."""
+    ready = next((one for one in node.conditions if one.type == "Ready"), None)
+    if ready is None or ready.status == "True":
+        return None
+    return ": ".join(part for part in (ready.reason, ready.message) if part) or "Ready is not True"

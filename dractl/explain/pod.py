@@ -20,7 +20,7 @@ from dractl.explain.claim import (
     remarks,
 )
 from dractl.explain.entries import entry_view, explain_missing_claim
-from dractl.explain.extended import Extended, claim_for, explain_extended, extended_of
+from dractl.explain.extended import Extended, claim_for, explain_extended, explain_gate_off, extended_of
 from dractl.explain.lifecycle import age_of, event_view, events_about, pod_view, role_of
 from dractl.explain.placement import gates
 from dractl.explain.report import ClaimExplanation, NameView, PodExplanation, PodState
@@ -214,6 +214,10 @@ def _extended(question: Question, pod: Pod, answer: Answer, report: PodExplanati
             text = f"pod {key_of(pod)} has no claims and asks for no extended resource"
             answer.say(f"{text}: devices are not what it waits for")
         report.verdict = "fits"
+        return
+    if not question.profile.features.extended_resource:
+        explain_gate_off(answer, pod, resources, question.release.minor)
+        report.verdict = "undecided" if any(one.plugin_nodes for one in resources) else "doesNotFit"
         return
     claim = claim_for(pod, resources)
     explain_extended(inventory, answer, pod, resources)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dractl.explain.answer import Answer
 from dractl.explain.case import Case
-from dractl.explain.words import count, natural, ranges
+from dractl.explain.words import count, natural, plural, ranges
 from dractl.inventory import DeviceId, PoolId
 
 
@@ -32,6 +32,15 @@ def explain_pools(case: Case, answer: Answer, indices: Sequence[int], nodes: Seq
             f"pool {key.pool} of driver {key.driver} {why}, so none of its devices count on {names}; among those "
             f"listed {count(len(matching), 'device')} would match{request} ({devices})"
         )
+        known = case.inventory.pools[key]
+        if known.former:
+            old = ranges(sorted({str(item.pool.generation) for item in known.former}, key=natural), 3)
+            slices = plural(len(known.former), "one slice", f"{len(known.former)} slices")
+            answer.say(
+                f"that is generation {known.generation}; of generation {old}, {slices} "
+                f"{plural(len(known.former), 'is', 'are')} still there and without effect: only the highest generation "
+                "counts, also while it is not complete"
+            )
         answer.advise(f"look at driver {key.driver} on {names} until its pool {key.pool} is whole again")
 
 

@@ -194,16 +194,18 @@ def blame(tally: TermTally, total: int, name: str) -> str:
     term = tally.term
     values = [(value, times) for value, times in tally.values.most_common() if value is not None]
     lacking = tally.values.get(None, 0)
+    if term.field is None and term.source != "false":
+        return _blame_compound(term, values, total, name)
     if total == 1 and term.source != "false":
         has = f"has {_value(term, values[0][0])}" if values else f"has no {term.field}"
-        return f"the only one {has}, asked for {term.asked if term.field else term.source} ({term.field or 'selector'})"
+        return f"the only one {has}, asked for {term.asked} ({term.field})"
     if term.wanted == ("published",):
         return f"none of the {total:,} {plural(total, name)} publishes {term.field}"
     if term.source == "false":
         return "its selector is false, whatever the device"
     text = f"{term.text} is true of none of the {total:,} {plural(total, name)}"
     if not values:
-        return f"{text} ({'they do not publish it' if lacking else 'each fails it'})" if term.field else text
+        return f"{text} ({'they do not publish it' if lacking else 'each fails it'})"
     if term.operator in (">=", ">", "<=", "<") and (edge := extreme(tally)) is not None:
         most = "most" if term.operator in (">=", ">") else "least"
         text += f" (the {most} that any has is {amount_text(term, edge)}"
@@ -214,6 +216,16 @@ def blame(tally: TermTally, total: int, name: str) -> str:
     more = f" and {len(values) - 4} other values" if len(values) > 4 else ""
     text += f" (they have {', '.join(shown)}{more}"
     return text + (f"; {lacking:,} do not publish it)" if lacking else ")")
+
+
+def _blame_compound(term: Term, values: list[tuple[str, int]], total: int, name: str) -> str:
+    """A term that is not about one field: what it reads is shown."""
+    text = f"{term.source} is true of none of the {total:,} {plural(total, name)}"
+    if total == 1:
+        text = f"{term.source} is not true of the only one"
+    shown = [value if len(values) == 1 else f"{value} ({times:,})" for value, times in values[:3]]
+    more = f"; and {len(values) - 3} other combinations" if len(values) > 3 else ""
+    return f"{text} ({'; '.join(shown)}{more})" if shown else text
 
 
 def extreme(tally: TermTally) -> str | None:
@@ -237,11 +249,29 @@ def correction(tally: TermTally) -> str | None:
         return None
     if term.operator in (">=", ">") and term.typed == "quantity":
         return None
+    if term.operator in ("==", "in") and any(value in term.wanted for value in values):
+        return _other_type(term)
     alike = [value for value in values if any(related(word, value) for word in term.wanted)]
     if term.operator in ("==", "in", "containing", "starting with", "matching") and alike:
         quoted = [f"'{value}'" for value in sorted(alike)]
         return f"write {term.field} as published: {listing(quoted, 4, 'or')}"
     return None
+
+
+def _other_type(term: Term) -> str:
+    """A value that reads like the constant and is not equal to it: the types differ."""
+    value = term.wanted[0]
+    if term.typed == "number":
+        shown, how, kind, other = [f"'{one}'" for one in term.wanted], "with", "text", "number"
+    elif value in ("true", "false"):
+        shown, how, kind, other = list(term.wanted), "without", "bool", "text"
+    elif value.lstrip("-").isdigit():
+        shown, how, kind, other = list(term.wanted), "without", "int", "text"
+    else:
+        return f"compare {term.field} with semver('{value}'): it is published as a version, which no text equals"
+    what = f"in [{', '.join(shown)}]" if term.operator == "in" else f"== {shown[0]}"
+    article = "an" if kind == "int" else "a"
+    return f"write {term.field} {what}, {how} quotes: it is published as {article} {kind}, which no {other} equals"
 
 
 # --- too few --------------------------------------------------------------------------------------------------------
@@ -302,7 +332,10 @@ def not_available(scope: Scope, where: str) -> str:
             + (f", {free:,} {plural(free, 'is')} free" if free else "")
         )
     if total <= _FEW_DEVICES:
-        parts = [f"{short_name(one.id)} {one.judgement.text}" for one in matched]
+        alike: dict[str, list[DeviceId]] = {}
+        for one in matched:
+            alike.setdefault(one.judgement.text, []).append(one.id)
+        parts = [_refused(devices, text) for text, devices in alike.items()]
         subject = f"the only {name} that matches" if total == 1 else f"the {total} {plural(total, name)} that match"
         return f"{subject} request {ask.label}{where} cannot be taken: {listing(parts, 4)}"
     codes = scope.codes
@@ -312,6 +345,17 @@ def not_available(scope: Scope, where: str) -> str:
         return f"all {total:,} {plural(total, name)} that match request {ask.label}{where} are in use, by {who}"
     subject = f"none of the {total:,} {plural(total, name)} that match request {ask.label}{where}"
     return f"{subject} can be taken: {code_counts(codes)}"
+
+
+def _refused(devices: list[DeviceId], text: str) -> str:
+    """``gpu-0 and gpu-1 are in use by a/b``: devices that are refused in the same words."""
+    verb, _, rest = text.partition(" ")
+    words = {"is": "are", "has": "have", "lacks": "lack", "does": "do"}
+    if len(devices) > 1 and verb in words:
+        text = f"{words[verb]} {rest}"
+    elif len(devices) > 1:
+        return listing([f"{short_name(one)} {text}" for one in devices], 4)
+    return f"{device_names(devices)} {text}"
 
 
 def _too_small(scope: Scope, where: str) -> str | None:

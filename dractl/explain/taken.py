@@ -14,6 +14,7 @@ from dractl.explain.nearest import device_names
 from dractl.explain.room import fraction
 from dractl.explain.statements import Scope, noun, scope_of, short_name
 from dractl.explain.survey import Candidate
+from dractl.explain.users import explain_users
 from dractl.explain.words import listing, natural, near, plural, ranges
 from dractl.inventory import DeviceId, Key, key_of
 from dractl.kube.objects import Device, DeviceTaint, ResourceClaim, Taint
@@ -36,6 +37,7 @@ def explain_taken(case: Case, answer: Answer, indices: Sequence[int], nodes: Seq
         _same_names(case, answer, scope, nodes)
         _one_a_node(case, answer, scope)
     _holders(case, answer, held, scopes)
+    explain_users(case, answer, held)
     return held
 
 
@@ -70,6 +72,7 @@ def _taints(case: Case, answer: Answer, scope: Scope) -> None:
             )
         )
         _misplaced(case, answer, taint)
+        _rule_for_all(case, answer, taint)
         _taint_advice(answer, taint, devices, ask)
 
 
@@ -102,6 +105,24 @@ def _misplaced(case: Case, answer: Answer, taint: DeviceTaint) -> None:
             )
             answer.say(text)
             answer.find(rules.TOLERATION_MISPLACED.finding(text, ObjectRef("Pod", pod.meta.name, pod.meta.namespace)))
+
+
+def _rule_for_all(case: Case, answer: Answer, taint: DeviceTaint) -> None:
+    """A DeviceTaintRule that names no driver, pool or device: it is for all there are."""
+    rule = next((one for one in case.inventory.taint_rules if one.meta.name == taint.rule), None)
+    if rule is None or rule.selector is None:
+        return
+    if any((rule.selector.driver, rule.selector.pool, rule.selector.device)):
+        return
+    evicts = "; with NoExecute pods that run are evicted too" if taint.effect == "NoExecute" else ""
+    answer.say(
+        f"the deviceSelector of DeviceTaintRule {taint.rule} is empty, so the rule is for every device of every "
+        f"driver in the cluster{evicts}"
+    )
+    answer.advise(
+        f"if DeviceTaintRule {taint.rule} is meant for some devices only, name them in spec.deviceSelector (driver, "
+        "pool, device)"
+    )
 
 
 def is_health(taint: DeviceTaint) -> bool:
