@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from dractl.allocator import quirks as q
 from dractl.allocator.capacity import CapacityError, CapacityRules, CapacityShort, SchedulerPanic
 from dractl.allocator.profile import Profile
+from dractl.allocator.selection import hides_sharing
 from dractl.allocator.taints import tolerates
 from dractl.cel.selector import Outcome, Selector, compile_selector
 from dractl.explain.room import Room, Shortage
 from dractl.explain.terms import Field, Term, terms_of, value_text
-from dractl.explain.words import listing, noun_for
+from dractl.explain.words import listing, noun_for, plural
 from dractl.inventory import DeviceId, Holder, Inventory
 from dractl.kube.objects import ClaimRequest, Device, DeviceClass, DeviceRequest, DeviceTaint, ResourceClaim
 from dractl.kube.quantity import Quantity
@@ -148,6 +150,8 @@ class Selection:
 PASSED = Selection(None)
 """The selectors let a device pass."""
 
+_BINDING_OFF = Selection(BINDING_OFF)
+
 
 @dataclass(slots=True)
 class Judgement:
@@ -159,6 +163,8 @@ class Judgement:
     holders: tuple[Holder, ...] = ()
     shortages: tuple[Shortage, ...] = ()
     short: CapacityShort | None = None
+    apart: tuple[str, ...] = ()
+    """Counter sets on which its compatibility groups exclude devices in use (1.37, alpha)."""
 
     @property
     def code(self) -> str | None:
@@ -175,11 +181,21 @@ class Judgement:
         """Why the device is refused, with values; empty for a usable one."""
         return "; ".join(self.texts())
 
+    def _counters_text(self) -> str:
+        if self.shortages:
+            return "lacks counters: " + ", ".join(one.text for one in self.shortages)
+        if self.apart:
+            sets = plural(len(self.apart), "set", "sets")
+            return f"has compatibility groups that exclude devices in use on counter {sets} {listing(self.apart)}"
+        return "takes counters, and the feature for them is off"
+
     def texts(self) -> list[str]:
         """One predicate for each refusal (``is in use by ml/a``); for a selector what is false."""
         out = []
         for code in self.codes:
-            if code in SELECTION:
+            if code == BINDING_OFF:
+                out.append("has binding conditions, and the feature for them is off")
+            elif code in SELECTION:
                 out.append(", ".join(fault.text for fault in self.selection.faults) or code)
             elif code in (UNDEFINED, INSUFFICIENT):
                 out.append(short_text(self.short) if self.short else code)
@@ -188,7 +204,7 @@ class Judgement:
             elif code == IN_USE:
                 out.append(f"is in use by {', '.join(dict.fromkeys(_holder_text(one) for one in self.holders))}")
             elif code == COUNTERS:
-                out.append("lacks counters: " + ", ".join(one.text for one in self.shortages))
+                out.append(self._counters_text())
         return out
 
 
@@ -221,9 +237,11 @@ class Judge:
     _programs: dict[int, _Program] = field(default_factory=dict)
     _selections: dict[tuple[int, int, Hashable], Selection] = field(default_factory=dict)
     _refused: dict[int, Judgement] = field(default_factory=dict)
+    _hidden: dict[int, tuple[Device, Device]] = field(default_factory=dict)
+    """Devices as selectors see them that are not shown allowMultipleAllocations, with the published ones."""
 
     def __post_init__(self) -> None:
-        self.room = Room(self.inventory)
+        self.room = Room(self.inventory, self.profile)
         self._capacity_rules = CapacityRules(self.profile)
 
     def learn(self, other: Judge) -> None:
@@ -235,6 +253,9 @@ class Judge:
     def judge(self, ask: Ask, device_id: DeviceId, device: Device, taints: Iterable[DeviceTaint]) -> Judgement:
         """All checks of one device. ``taints`` are the ones that count, with those of rules."""
         selection = self.selection(ask, device_id.driver, device)
+        if device.binding_conditions and not self.profile.features.binding_conditions:
+            # looked at before any selector, which therefore cannot fail on it
+            selection = _BINDING_OFF if selection.code in (None, ERROR) else selection
         if selection.code is not None:
             # devices that are alike share one judgement
             shared = self._refused.get(id(selection))
@@ -251,19 +272,36 @@ class Judge:
             out.taints = tuple(taint for taint in taints if not self._tolerated(ask, taint))
             if out.taints:
                 codes.append(TAINTED)
-        if not ask.admin and device_id in self.room.exclusive:
-            out.holders = tuple(self.room.exclusive[device_id])
+        holders = () if ask.admin else self.room.in_the_way(device_id, device)
+        if holders:
+            out.holders = tuple(holders)
             codes.append(IN_USE)
-        elif device.consumes_counters and not self.room.shares.get(device_id):
+        elif device.consumes_counters and not self.profile.features.partitionable_devices:
+            codes.append(COUNTERS)
+        elif device.consumes_counters and self._takes_counters(ask, device_id, device):
             out.shortages = tuple(self.room.shortages(device_id, device))
-            if out.shortages:
+            out.apart = tuple(self.room.apart(device_id, device))
+            if out.shortages or out.apart:
                 codes.append(COUNTERS)
         out.codes = tuple(codes)
         return out
 
+    def _takes_counters(self, ask: Ask, device_id: DeviceId, device: Device) -> bool:
+        """Whether giving out a device takes its counters: a further share of one does not, as a rule."""
+        quirks = self.profile.quirks
+        if ask.admin and q.ADMIN_NEEDS_COUNTERS not in quirks:
+            return False
+        shares = self.room.shares.get(device_id, ())
+        if not shares or not self.room.shareable(device) or q.EACH_SHARE_CHARGED in quirks:
+            return True
+        recorded = any(holder.result.consumed_capacity is not None for holder in shares)
+        return not recorded and q.SHARES_CHARGED_AGAIN in quirks
+
     def selection(self, ask: Ask, driver: str, device: Device) -> Selection:
         """What the selectors say of a device: the first one that does not let it pass decides."""
         program = self._program(ask)
+        if device.allow_multiple_allocations and hides_sharing(self.profile):
+            device = self._hidden.setdefault(id(device), (device, replace(device, allow_multiple_allocations=False)))[1]
         for number, (of_class, index, selector) in enumerate(program.whole):
             key = (id(ask), number, selector.projection(driver, device) if selector.error is None else None)
             found = self._selections.get(key)
@@ -359,17 +397,16 @@ class Judge:
     def _capacity(self, ask: Ask, device_id: DeviceId, device: Device) -> CapacityShort | None:
         if not self.profile.features.consumable_capacity:
             return None
-        if not device.allow_multiple_allocations and not ask.spec.capacity:
-            # one claim takes all of it
-            return None
         taken = {name: amount.nano for name, amount in self.room.consumed(device_id).items()}
+        if not (taken or ask.spec.capacity or device.allow_multiple_allocations) and _plain(device):
+            return None
         try:
             return self._capacity_rules.shortage(ask.spec.capacity, device.capacity, taken)
         except (CapacityError, SchedulerPanic) as error:
             return CapacityShort(str(error), INSUFFICIENT)
 
     def _tolerated(self, ask: Ask, taint: DeviceTaint) -> bool:
-        if taint.effect not in ("NoSchedule", "NoExecute"):
+        if taint.effect not in ("NoSchedule", "NoExecute") and q.EVERY_TAINT_BLOCKS not in self.profile.quirks:
             return True
         return any(tolerates(one, taint) for one in ask.spec.tolerations)
 
@@ -381,6 +418,11 @@ def _first_error(text: str) -> str:
     """The first message of a compiler's output, with its place."""
     match = _PLACED.search(text)
     return f"{match[3].strip()} (line {match[1]}, column {match[2]})" if match else " ".join(text.split())
+
+
+def _plain(device: Device) -> bool:
+    """Whether a device's capacity always serves a request that names none."""
+    return all(one.request_policy is None and one.value.nano >= 0 for one in device.capacity.values())
 
 
 def device_taint_text(taint: DeviceTaint, with_rule: bool = True) -> str:
