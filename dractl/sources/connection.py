@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from dractl.errors import DractlError, Exit
+from dractl.sources.kubeconfig import check_kubeconfig, plugin_errors_raised
 
 _TRIES = 5
 _TRIES_OF_SLOW = 2
@@ -166,7 +167,8 @@ class Connection:
         try:
             if self.client.configuration.refresh_api_key_hook is not None:
                 # a token of an exec plugin or a projected service account token may have expired
-                headers.update(_authorization(self.client))
+                with plugin_errors_raised():
+                    headers.update(_authorization(self.client))
             # the pool of connections, since what lies above it differs between releases of the package
             return self.client.rest_client.pool_manager.request(
                 method,
@@ -177,6 +179,8 @@ class Connection:
                 retries=False,
                 preload_content=False,
             )
+        except DractlError:
+            raise
         except Exception as error:
             raise self._unreachable(error) from None
 
@@ -216,30 +220,28 @@ def connect(access: Access) -> Connection:
     from kubernetes.config.config_exception import ConfigException
 
     config: Any = untyped
-
-    if access.kubeconfig and not Path(access.kubeconfig).expanduser().is_file():
-        raise DractlError(f"{access.kubeconfig}: no such kubeconfig", "Check the path given to --kubeconfig.")
     namespace = "default"
     configuration = client.Configuration()
     try:
-        file = str(Path(access.kubeconfig).expanduser()) if access.kubeconfig else None
-        try:
+        file = check_kubeconfig(access.kubeconfig, access.context)
+        if file is not None:
             contexts, active = config.list_kube_config_contexts(config_file=file)
             namespace = _namespace_of(contexts, active, access.context) or namespace
-            config.load_kube_config(
-                config_file=file, context=access.context, client_configuration=configuration, persist_config=False
-            )
-        except ConfigException:
-            if access.kubeconfig or access.context or not _inside_a_pod():
-                raise
+            with plugin_errors_raised():
+                config.load_kube_config(
+                    config_file=file, context=access.context, client_configuration=configuration, persist_config=False
+                )
+        elif access.context or not _inside_a_pod():
+            raise _no_configuration(access)
+        else:
             config.load_incluster_config(client_configuration=configuration)
             namespace = _pod_namespace() or namespace
-    except ConfigException as error:
-        raise _no_configuration(access, error) from None
-    except Exception as error:  # malformed YAML, unreadable certificates
-        raise DractlError(
-            f"the kubeconfig cannot be used: {type(error).__name__}", "Does kubectl work with it?", Exit.USAGE
-        ) from None
+    except DractlError:
+        raise
+    except ConfigException:
+        raise DractlError("the kubeconfig cannot be used", "Does kubectl work with it?", Exit.NO_CLUSTER) from None
+    except Exception:  # certificates that are none, values of a wrong type
+        raise DractlError("the kubeconfig cannot be used", "Does kubectl work with it?", Exit.USAGE) from None
     configuration.connection_pool_maxsize = 32
     api = client.ApiClient(configuration)
     return Connection(api, _headers(api, access), _without_credentials(configuration.host), namespace, access)
@@ -296,21 +298,16 @@ def _pod_namespace() -> str | None:
         return None
 
 
-def _no_configuration(access: Access, error: Exception) -> DractlError:
+def _no_configuration(access: Access) -> DractlError:
     if access.context:
         return DractlError(
-            f"the kubeconfig has no usable context {access.context!r}", "See: kubectl config get-contexts"
+            f"there is no kubeconfig that could have the context {access.context!r}", "Give --kubeconfig FILE."
         )
-    if access.kubeconfig:
-        return DractlError(f"{access.kubeconfig}: is not a usable kubeconfig", "Does kubectl work with it?")
-    text = str(error)
-    if "No configuration found" in text or "Invalid kube-config" in text:
-        return DractlError(
-            "no cluster is configured",
-            "Give --kubeconfig FILE or --context NAME, --snapshot FILE for a recorded cluster, or --demo.",
-            Exit.NO_CLUSTER,
-        )
-    return DractlError("the kubeconfig cannot be used", "Does kubectl work with it?", Exit.NO_CLUSTER)
+    return DractlError(
+        "no cluster is configured",
+        "Give --kubeconfig FILE or --context NAME, --snapshot FILE for a recorded cluster, or --demo.",
+        Exit.NO_CLUSTER,
+    )
 
 
 def _refusal(response: Any) -> ApiError:

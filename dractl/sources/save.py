@@ -43,7 +43,15 @@ def write_snapshot(path: str, state: RawState) -> int:
     try:
         Path(path).write_bytes(data)
     except OSError as error:
-        raise DractlError(f"{path}: cannot be written: {error.strerror}", "Check the folder's permissions.") from None
+        folder = Path(path).parent
+        hint = "Check the folder's permissions, and the space left."
+        if not folder.is_dir():
+            hint = f"There is no folder {folder}: make it first."
+        elif isinstance(error, FileNotFoundError):
+            hint = f"Nothing can be written in {folder}: choose another folder."
+        elif isinstance(error, IsADirectoryError):
+            hint = f"It is a folder: give the name of a file in it, as {path.rstrip('/')}/cluster.json.gz."
+        raise DractlError(f"{path}: cannot be written: {error.strerror}", hint) from None
     return len(data)
 
 

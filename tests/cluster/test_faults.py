@@ -192,13 +192,71 @@ def test_nobody_listens(dractl, tmp_path, demo_objects):
     assert run.code == 3 and "connection refused" in run.err
 
 
+def config(cluster="", user="", context="cluster: a, user: a"):
+    """A kubeconfig with one cluster, user and context, all named a."""
+    return (
+        f"current-context: a\nclusters: [{{name: a, cluster: {{server: 'https://127.0.0.1:1'{cluster}}}}}]\n"
+        f"users: [{{name: a, user: {{{user}}}}}]\ncontexts: [{{name: a, context: {{{context}}}}}]\n"
+    )
+
+
+PLUGIN = "exec: {apiVersion: client.authentication.k8s.io/v1, command: %s, interactiveMode: Never}"
+
+
 @pytest.mark.parametrize(("content", "words"), [
-    ("{", "kubeconfig"), ("[]", "kubeconfig"), ("users: 7", "kubeconfig"),
-], ids=["cut", "list", "no contexts"])  # fmt: skip
+    ("{", "kc:2: the kubeconfig is not YAML"),
+    ("[]", "kc: holds a list, so it is not a kubeconfig"),
+    ("", "kc: the kubeconfig is empty"),
+    ("users: 7", "kc: users of the kubeconfig is not a list"),
+    ("users: [7]", "kc: users[0] of the kubeconfig has no name"),
+    ("users: []", "kc: no current context is set"),
+    (config(context="cluster: b, user: a"), "context 'a' names the cluster 'b', which is not there"),
+    (config(context="cluster: a, user: b"), "context 'a' names the user 'b', which is not there"),
+    (config(cluster=", certificate-authority-data: '!'"), "authority-data of the cluster 'a' is not base64"),
+    (config(cluster=", certificate-authority: none.crt"), "none.crt, the certificate-authority of cluster 'a' in"),
+    (config(user="client-certificate: /none.crt, client-key: /none.key"), "/none.crt, the client-certificate of user"),
+    (config(user=PLUGIN % "no-such-plugin"), "credential plugin of the kubeconfig failed: the program is not there"),
+    (config(user=PLUGIN % "'false'"), "the credential plugin of the kubeconfig failed"),
+], ids=["yaml", "list", "empty", "users", "entry", "context", "cluster", "user", "base64", "ca", "certificate",
+        "plugin", "plugin that fails"])  # fmt: skip
 def test_broken_kubeconfigs(dractl, tmp_path, content, words):
     (tmp_path / "kc").write_text(content)
     run = clean(dractl(*DEVICES, "--kubeconfig", str(tmp_path / "kc")))
-    assert run.code in (2, 3) and words in run.err and "failed:" not in run.err
+    assert run.code in (2, 3) and words in run.err and "failed: " not in run.err.replace(words, "")
+    assert run.out == "" and len(run.err.splitlines()) == 2 and "Error" not in run.err
+
+
+def test_the_variable_that_names_kubeconfigs(dractl, server, kubeconfig, tmp_path):
+    run = clean(dractl(*DEVICES, env={"KUBECONFIG": "/nonexistent"}))
+    assert run.code == 3 and run.err.startswith("error: KUBECONFIG names no file that is there: /nonexistent\n")
+    # one of several is enough, as for kubectl
+    assert dractl(*DEVICES, env={"KUBECONFIG": f"/nonexistent:{kubeconfig}"}).code == 0
+
+
+def test_a_plugin_that_fails_later_is_told_without_its_output(dractl, server, tmp_path):
+    """The first token has expired, and for the second the plugin fails."""
+    plugin = tmp_path / "plugin"
+    plugin.write_text(
+        "#!/bin/sh\n"
+        f"[ -e {tmp_path}/asked ] && {{ echo {SECRET} >&2; exit 1; }}\ntouch {tmp_path}/asked\n"
+        """echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential","""
+        f""" "status": {{"token": "{SECRET}", "expirationTimestamp": "2020-01-01T00:00:00Z"}}}}'\n"""
+    )
+    plugin.chmod(0o755)
+    text = config(user=PLUGIN % str(plugin)).replace("https://127.0.0.1:1", server.url)
+    (tmp_path / "kc").write_text(text)
+    run = clean(dractl(*DEVICES, "--kubeconfig", str(tmp_path / "kc")))
+    assert SECRET not in run.out + run.err
+    assert run.code == 3 and "credential plugin of the kubeconfig failed" in run.err
+
+
+@pytest.mark.parametrize(("path", "hint"), [
+    ("/nonexistent/x.json", "There is no folder /nonexistent"), ("/proc/x.json", "choose another folder"),
+    ("{}", "It is a folder"),
+])  # fmt: skip
+def test_snapshots_that_cannot_be_written(dractl, tmp_path, path, hint):
+    run = clean(dractl("snapshot", "save", path.format(tmp_path), "--demo"))
+    assert run.code == 2 and "cannot be written" in run.err and hint in run.err
 
 
 def test_a_context_that_is_not_there(dractl, server, kubeconfig):
