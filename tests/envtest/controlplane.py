@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
 import socket
 import ssl
 import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +61,36 @@ class ControlPlane:
         )  # fmt: skip
         self._wait()
 
+    def start_scheduler(self) -> None:
+        """Start kube-scheduler with the gates of its release, and let it rest until ``scheduling``."""
+        configuration = self.kubeconfig(self.folder / "scheduler.kubeconfig")
+        port = free_port()
+        self._run("kube-scheduler", f"--kubeconfig={configuration}", "--leader-elect=false", f"--secure-port={port}",
+                  "--bind-address=127.0.0.1", f"--authentication-kubeconfig={configuration}",
+                  f"--authorization-kubeconfig={configuration}", f"--cert-dir={self.folder}/scheduler")  # fmt: skip
+        end = time.monotonic() + START_SECONDS
+        while "Caches populated" not in self._log("kube-scheduler", 10_000) and time.monotonic() < end:
+            if self._processes[-1][1].poll() is not None:
+                raise RuntimeError(f"kube-scheduler ended:\n{self._log('kube-scheduler')}")
+            time.sleep(0.2)
+        self.rest()
+
+    def rest(self) -> None:
+        """Stop the scheduler where it is: nothing is scheduled meanwhile."""
+        self._processes[-1][1].send_signal(signal.SIGSTOP)
+
+    @contextmanager
+    def scheduling(self) -> Iterator[None]:
+        """Let the scheduler work in between."""
+        self._processes[-1][1].send_signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self.rest()
+
     def stop(self) -> None:
+        for _, process in self._processes:
+            process.send_signal(signal.SIGCONT)
         for _, process in reversed(self._processes):
             process.terminate()
         for _, process in reversed(self._processes):
@@ -118,8 +150,8 @@ class ControlPlane:
             time.sleep(0.5)
         raise RuntimeError(f"not ready after {START_SECONDS} s: {last}\n{self._log('kube-apiserver')}")
 
-    def _log(self, program: str) -> str:
-        return "\n".join((self.folder / f"{program}.log").read_text(errors="replace").splitlines()[-25:])
+    def _log(self, program: str, lines: int = 25) -> str:
+        return "\n".join((self.folder / f"{program}.log").read_text(errors="replace").splitlines()[-lines:])
 
     def _certificates(self) -> None:
         self._openssl("genrsa", "-out", "sa.key", "2048")
