@@ -16,6 +16,7 @@ from dractl.cli.placing import item_at, matcher, place_fault, problem_item, sile
 from dractl.rules import manifests as rules
 from dractl.rules.finding import ObjectRef, Severity
 from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Problem, find_inputs, read_file, read_stream
+from dractl.sources.yamltext import Repeat
 from dractl.validation import check, references
 from dractl.validation.facts import Facts, Spot, collect
 from dractl.validation.factstore import Alike, FactStore, Ref
@@ -24,8 +25,12 @@ from dractl.validation.report import Item, ObjectResult, ValidationReport, cut, 
 from dractl.validation.server import environment_of
 from dractl.validation.settings import Settings
 
+KIND_LIMIT = 64
 NAME_LIMIT = 260
 """Characters of a name that are shown; valid ones have at most 253."""
+
+REPEATS_SHOWN = 20
+"""Keys of one object that are named as written twice."""
 
 PARALLEL_FROM = 256
 """Files from which on several processes are worth their start."""
@@ -217,7 +222,9 @@ def check_file(name: str, explicit: bool, choice: Choice, reader: Reader) -> Fil
 
 def _check_document(document: Document, explicit: bool, choice: Choice, result: FileResult) -> None:
     value = document.value
-    repeated = frozenset(one.path for one in document.repeats) if document.repeats else frozenset()
+    # kubectl's YAML keeps the last one, so that the server sees a field twice in JSON only
+    in_json = document.repeats if document.text.is_json else []
+    repeated = frozenset(one.path for one in in_json) if in_json else frozenset()
     checked = check.check_object(
         value,
         choice.settings,
@@ -226,15 +233,14 @@ def _check_document(document: Document, explicit: bool, choice: Choice, result: 
         source=document.source,
         lenient_about_kind=not explicit,
     )
-    for one in document.repeats:
-        message = f"{one.key} is written twice; the first is in line {one.first_line}, the last one counts"
-        checked.faults.append(Fault(rules.REPEATED_KEY, message, one.path, key=True))
+    if document.repeats:
+        checked.faults += _repeat_faults(document.repeats)
         checked.verdict = check.REJECTED if document.text.is_json else checked.verdict
     ref: Ref = (document.source, document.index, document.prefix)
     if checked.facts is not None:
         result.store.add(checked.facts, ref)
     if checked.verdict == check.PASSED_OVER:
-        result.passed_over[checked.kind or "no kind"] += 1
+        result.passed_over[cut(checked.kind, KIND_LIMIT) or "no kind"] += 1
     elif checked.kind != "Namespace":
         result.counts[checked.verdict] += 1
         if checked.verdict != check.ACCEPTED:
@@ -250,6 +256,22 @@ def _check_document(document: Document, explicit: bool, choice: Choice, result: 
             result.suppressed += 1
         else:
             result.items.append(item)
+
+
+def _repeat_faults(repeats: list[Repeat]) -> Iterator[Fault]:
+    """Keys that are written several times in one mapping, each once."""
+    times = Counter(one.path for one in repeats)
+    first = {one.path: one for one in reversed(repeats)}
+    for number, (path, more) in enumerate(times.items()):
+        if number == REPEATS_SHOWN:
+            message = f"and {len(times) - REPEATS_SHOWN} more keys are written twice"
+            yield Fault(rules.REPEATED_KEY, message, path, key=True)
+            return
+        often = "twice" if more == 1 else f"{more + 1} times"
+        message = (
+            f"{first[path].key} is written {often}; the first is in line {first[path].first_line}, the last counts"
+        )
+        yield Fault(rules.REPEATED_KEY, message, path, key=True)
 
 
 def subject_of(value: Any) -> ObjectRef:

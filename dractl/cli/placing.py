@@ -23,7 +23,7 @@ PROBLEM_RULES: Mapping[str, Rule] = {
 }
 _HINTS = {
     "template": "render it first: helm template CHART | dractl validate -  (kubectl kustomize DIR | dractl validate -)",
-    "binary": "save the file as UTF-8",
+    "binary": "leave it out, or save it as UTF-8 if it is a manifest",
     "unreadable": "check the path and its permissions",
     "empty": "check the path, or what was to write it: nothing was checked",
 }

@@ -14,7 +14,8 @@ from typing import Any
 from dractl.sources.yamltext import MAX_DEPTH, Path, Repeat
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_LONG_NUMBER = re.compile(r"[0-9]{4301,}")
 _OTHER = re.compile(r"[^\s,\]}]+")
 
 
@@ -92,6 +93,11 @@ def read_values(text: str) -> Iterator[JsonTree]:
         except _Constant as err:
             line, column = line_column(text, max(text.find(str(err), start), 0))
             raise JsonProblem("syntax", f"{err} is not a JSON number", line, column) from None
+        except ValueError:
+            # Python does not read integers of more digits
+            found = _LONG_NUMBER.search(text, start)
+            line, column = line_column(text, found.start() if found else start)
+            raise JsonProblem("syntax", "a number of more than 4300 digits", line, column) from None
         except RecursionError:
             raise JsonProblem("depth", f"nested deeper than {MAX_DEPTH} levels", *_deep_place(text, start)) from None
         if _too_deep(value):

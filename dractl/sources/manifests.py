@@ -31,6 +31,8 @@ WHOLE_FILE = 1024 * 1024
 EXCERPT = 240
 """Characters of a source line that are kept for showing it."""
 
+_SHORT = 80
+_EMPTY_DOCUMENT = "- \r\n"
 _SEPARATOR = re.compile(r"^---(?:[ \t].*)?\r?$", re.MULTILINE)
 _IGNORE = re.compile(r"#\s*dractl:ignore(?P<file>-file)?=(?P<codes>[A-Za-z0-9_,\-]+)[ \t]*(?P<reason>.*)")
 _TEMPLATE = re.compile(r"\{\{-?\s*[.$a-zA-Z(/]")
@@ -370,6 +372,8 @@ def _documents(chunks: Iterable[tuple[str | UnicodeDecodeError, int]], source: s
     for chunk, first_line in chunks:
         if isinstance(chunk, UnicodeDecodeError):
             yield _not_utf8(chunk.object, chunk, source, first_line)
+            continue
+        if len(chunk) < _SHORT and not chunk.strip(_EMPTY_DOCUMENT):
             continue
         piece = Text(source, chunk, first_line)
         if "dractl:ignore" in chunk:

@@ -124,9 +124,9 @@ def _without_kind(checked: Checked, value: Json, lenient: bool) -> Checked:
     if lenient and not slip:
         checked.verdict = PASSED_OVER
         return checked
-    checked.verdict = REJECTED
-    missing = "kind" if checked.api_version else "apiVersion and kind"
-    message = f"{missing} is missing: kubectl answers Object 'Kind' is missing"
+    checked.verdict = REJECTED if slip else PASSED_OVER
+    missing = "kind is" if checked.api_version else "apiVersion and kind are"
+    message = f"{missing} missing: kubectl answers Object 'Kind' is missing"
     if "kind" in value:
         message = f"kind has to be a text, not {value['kind']!r}"
     severity = None if slip else Severity.WARNING

@@ -5,6 +5,7 @@ Everything is looked up in the table of types, so it holds for any kind and vers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -28,6 +29,7 @@ _OLD_FIELDS = {
     "controller": "of the API of 1.31 only",
     "basic": "of v1alpha3 and v1beta1; since v1beta2 its fields stand directly in the device",
 }
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _EXACTLY = frozenset(
     {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"}
 )
@@ -284,7 +286,7 @@ def _inner_key(wanted: Type | None, found: Any) -> str:
 
 
 def _type_fix(words: str, found: Any) -> dict[str, Any]:
-    if words == "a whole number" and isinstance(found, str) and found.strip().lstrip("-").isdigit():
+    if words == "a whole number" and isinstance(found, str) and _WHOLE.fullmatch(found.strip()):
         return {"fix": "value", "to": int(found)}
     if words == "true or false" and isinstance(found, str) and found.lower() in ("true", "false"):
         return {"fix": "value", "to": found.lower() == "true"}

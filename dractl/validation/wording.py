@@ -40,7 +40,7 @@ _NAME_TEXTS = (
 )
 _STANDARD_NAMES = ("pcieRoot", "pciBusID", "numaNode")
 _ATTRIBUTE_KINDS = "bool, int, string, version (or a list)"
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
 def cause_fault(cause: Cause, value: Json) -> Fault:

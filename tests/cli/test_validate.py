@@ -253,6 +253,13 @@ BAD_INPUT = {
     ),
     "deep": (b"a: " + b"[" * 10_000 + b"]" * 10_000, "DRA007"),
     "deep json": (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "DRA007"),
+    "many repeated keys": (GOOD.encode() + b"kind: ResourceClaim\n" * 3000, "DRA005"),
+    "many separators": (b"---\n" * 100_000, "DRA001"),
+    "a number of 100,000 digits": (
+        GOOD.replace("gpu.example.com}", "g, count: " + "9" * 100_000 + "}").encode(),
+        "DRA011",
+    ),
+    "a list of lists of lists": (b"- " * 10_000 + b"x\n", "DRA007"),
     "template": (b"kind: {{ .Values.kind }}\n", "DRA009"),
     "no kind": (b"apiVersion: resource.k8s.io/v1\nmetadata: {name: x}\n", "DRA008"),
 }
@@ -264,10 +271,31 @@ def test_bad_input_gets_a_finding_in_bounded_time(dractl: Any, folder: Path, dat
     start = time.monotonic()
     run = dractl("validate", "x.yaml", "-o", "json")
     assert time.monotonic() - start < 20
-    assert run.code == (1 if code in ("DRA005", "DRA008") else 2)
+    assert run.code == (1 if code in ("DRA005", "DRA008", "DRA011") else 2)
     assert code in codes(run)
     assert len(run.out) < 20_000
     assert dractl("validate", "x.yaml").out.count("\n") < 60
+
+
+def test_a_json_number_of_100_000_digits(dractl: Any, folder: Path) -> None:
+    text = '{"apiVersion": "v1",\n"kind": ' + "9" * 100_000 + "}"
+    (folder / "x.json").write_text(text)
+    run = dractl("validate", "x.json")
+    assert run.code == 2
+    assert "x.json:2:9: error DRA004\n  a number of more than 4300 digits" in run.out
+    assert len(dractl("validate", "-", stdin=text).out) < 2000
+
+
+def test_a_key_of_yaml_that_is_there_twice_is_told_once(dractl: Any, folder: Path) -> None:
+    text = GOOD + "kind: ResourceClaim\nkind: ResourceClaim\n"
+    (finding,) = report(dractl("validate", "-", "-o", "json", stdin=text))["findings"]
+    assert finding["message"] == "kind is written 3 times; the first is in line 2, the last counts"
+    in_json = (
+        '{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "kind": "DeviceClass", "metadata": {"name": "x"}}'
+    )
+    answer = report(dractl("validate", "-", "-o", "json", stdin=in_json))
+    assert [one["code"] for one in answer["findings"]] == ["DRA005"]
+    assert answer["verdict"] == "rejected"
 
 
 def test_a_scalar_of_ten_megabytes(dractl: Any, folder: Path) -> None:

@@ -13,6 +13,7 @@ import argparse
 import gzip
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,10 @@ from dractl.validation.apiserver import SERVER_ERROR
 from dractl.validation.gotext import json_text
 
 
+class GateError(Exception):
+    """The program refuses the gates."""
+
+
 def ask(program: str, cases: list[dict[str, Any]], gates: str) -> list[dict[str, Any]]:
     """The program's answers to all cases."""
     lines = []
@@ -34,7 +39,7 @@ def ask(program: str, cases: list[dict[str, Any]], gates: str) -> list[dict[str,
         lines.append(json_text({**case, "gates": gates} if gates else case))
     done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(done.stderr[-2000:])
+        raise GateError(done.stderr[-2000:])
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -66,7 +71,17 @@ def main() -> None:
         settings[name] = False
     for name in GATES_OFF:
         settings.pop(name, None)
-    gates = ",".join(f"{name}={str(value).lower()}" for name, value in settings.items())
+    while True:
+        gates = ",".join(f"{name}={str(value).lower()}" for name, value in settings.items())
+        try:
+            ask(options.program, [{"id": "gates", "object": {"apiVersion": "v1", "kind": "Pod"}}], gates)
+            break
+        except GateError as error:
+            # a gate that is on may need others
+            needed = re.search(r"features that are disabled: \[([^\]]*)\]", str(error))
+            if needed is None:
+                sys.exit(str(error))
+            settings |= dict.fromkeys(re.split(r"[ ,]+", needed[1]), True)
     cases = [
         case
         for case in (wild_requests if options.wild else requests)(options.seed, release[1], options.count, kinds)
