@@ -88,13 +88,15 @@ def test_changes_are_checked_against_every_form_of_a_cluster(dractl, demo_object
 
 def test_the_current_context_is_the_live_cluster(dractl, server, held, tmp_path, monkeypatch):
     (tmp_path / "more.json").write_text(claim(held, count=31))
-    # what the client takes from $KUBECONFIG when it is imported
-    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(server.kubeconfig(tmp_path / "kc")))
-    run = dractl("validate", "--against-live", str(tmp_path / "more.json"))
+    kubeconfig = str(server.kubeconfig(tmp_path / "kc"))
+    # the client takes $KUBECONFIG when it is imported
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", kubeconfig)
+    environment = {"KUBECONFIG": kubeconfig}
+    run = dractl("validate", "--against-live", str(tmp_path / "more.json"), env=environment)
     assert "DRA027" in run.out
     # nothing is asked without an option that says so
     asked = len(server.requests)
-    assert dractl("validate", str(tmp_path / "more.json")).code == 0
+    assert dractl("validate", str(tmp_path / "more.json"), env=environment).code == 0
     assert len(server.requests) == asked
 
 
