@@ -252,7 +252,7 @@ def parse_version(text: str) -> Semver:
 def _normalized(text: str) -> str:
     parts = text.removeprefix("v").split(".", 2)
     for index, part in enumerate(parts):
-        if len(part) > 1:
+        if len(part) > 1 or not part.isascii():
             stripped = part.lstrip("0")
             parts[index] = stripped if stripped and stripped[0] in "0123456789" else "0" + stripped
     if len(parts) < 3:

@@ -123,24 +123,26 @@ def _any(held: dict[str, Any]) -> Value:
     """A google.protobuf.Any cannot be written in an expression: what it holds is not known."""
     shown = []
     if held.get("type_url"):
-        shown.append(f'type_url:"{_escaped_text(held["type_url"])}"')
+        shown.append(f'type_url:"{_escaped(held["type_url"])}"')
     if held.get("value"):
-        shown.append(f'value:"{_escaped(held["value"])}"')
+        shown.append(f'value:"{_escaped(held["value"].decode("utf-8", "surrogateescape"))}"')
     raise EvalError(f"unsupported conversion to ref.Val: (*dynamicpb.Message){'  '.join(shown)}")
 
 
-def _escaped_text(text: str) -> str:
-    """The same for a text."""
-    return "".join(
-        char if char >= "\xa0" else f"\\u{ord(char):04x}" if char >= "\x80" else _escaped(char.encode())
-        for char in text
-    )
+_SPECIAL = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
-def _escaped(data: bytes) -> str:
-    """Bytes as protobuf's text format writes them."""
-    special = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 92: "\\\\"}
-    return "".join(special.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}") for byte in data)
+def _escaped(text: str) -> str:
+    """A text as protobuf's text format writes it, bytes that are none by their number."""
+    return "".join(_SPECIAL.get(char) or _escaped_char(char, ord(char)) for char in text)
+
+
+def _escaped_char(char: str, code: int) -> str:
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if 0x80 <= code < 0xA0 else char
 
 
 _MAKERS: dict[str, Callable[[dict[str, Any]], Value]] = {

@@ -30,7 +30,13 @@ _GO_WORDS = {
     "invalid UTF-8": "invalid UTF-8",
     "invalid named capture group": "invalid named capture",
 }
+_LOOKBEHIND = ("(?<=", "(?<!")
 _MAX_MEMORY = 64 << 20
+_GROUPS = re.compile(
+    r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:[^\]]*:\]|\\.|[^\]\\])*\]|\(\?P?<(?P<name>[^>]*)(?P<end>>?)", re.DOTALL
+)
+"""Groups with a name, past what only looks like one in quotes and classes."""
+_NAME = re.compile("[A-Za-z0-9_]+")
 _ESCAPES = re.compile(r"\\Q.*?(?:\\E|$)|\\.", re.DOTALL)
 
 
@@ -45,11 +51,18 @@ class Regex:
 
     def search(self, text: str) -> bool:
         """Whether the expression matches anywhere in the text."""
-        return self._program.search(_bytes(text)) is not None
+        return self._first(_bytes(text), 0) is not None
+
+    def _first(self, data: bytes, place: int) -> Any:
+        """The leftmost match; RE2 finds ``\\B`` between the bytes of one character, too, Go does not."""
+        match = self._program.search(data, place)
+        while match is not None and _within_character(data, match.start()):
+            match = self._program.search(data, match.start() + 1)
+        return match
 
     def find(self, text: str) -> str:
         """The leftmost match, or an empty text."""
-        found = self._program.search(_bytes(text))
+        found = self._first(_bytes(text), 0)
         return _text(found.group()) if found is not None else ""
 
     def find_all(self, text: str, limit: int) -> list[str]:
@@ -61,7 +74,7 @@ class Regex:
         found: list[str] = []
         place, last_end = 0, -1
         while place <= len(data) and (limit < 0 or len(found) < limit):
-            match = self._program.search(data, place)
+            match = self._first(data, place)
             if match is None:
                 break
             start, end = match.span()
@@ -82,6 +95,10 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+def _within_character(data: bytes, place: int) -> bool:
+    return place < len(data) and data[place] & 0xC0 == 0x80
+
+
 def _width(data: bytes, place: int) -> int:
     """The number of bytes of the character at a place."""
     end = place + 1
@@ -99,7 +116,11 @@ def compile_regex(pattern: str) -> Regex:
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
     try:
-        return Regex(re2.compile(_bytes(_without_any_byte(pattern)), options), None)
+        program = re2.compile(_bytes(_without_any_byte(pattern)), options)
+        bad = _bad_name(pattern) if "<" in pattern and not pattern.isascii() else None
+        if bad is not None:
+            return Regex(None, f"error parsing regexp: invalid named capture: `{bad}`")
+        return Regex(program, None)
     except re2.error as fault:
         message = fault.args[0]
         text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
@@ -123,10 +144,22 @@ def _go_error(pattern: str, message: str) -> str:
                 argument = pattern
             if words == "invalid repetition size":
                 argument = argument.removesuffix("?")
+            if argument in _LOOKBEHIND:
+                # to Go these begin the name of a group
+                go_words, argument = _GO_WORDS["invalid named capture group"], _bad_name(pattern) or argument
             if go_words.startswith("trailing"):
                 return f"error parsing regexp: {go_words}: ``"
             return f"error parsing regexp: {go_words}: `{argument}`"
     return "error parsing regexp: expression too large: ``"
+
+
+def _bad_name(pattern: str) -> str | None:
+    """The first group whose name Go refuses, as Go quotes it: up to the end of the name, or all the rest."""
+    for found in _GROUPS.finditer(pattern):
+        name = found["name"]
+        if name is not None and not (found["end"] and _NAME.fullmatch(name)):
+            return found.group() if found["end"] else pattern[found.start() :]
+    return None
 
 
 def search(pattern: str, text: Value) -> bool:
