@@ -57,7 +57,7 @@ def simulate(
     """Try manifests or changes on a cluster without touching it.
 
     With -f: would these pods and claims fit, where, with which devices. Without: which waiting pods fit before and
-    after the changes, and whom the changes hit.
+    after the changes, and whom the changes hit; exit code 1 if any pod is worse off then.
     """
     if ctx.invoked_subcommand is not None:
         return None
@@ -68,7 +68,9 @@ def simulate(
     from dractl.simulate import changes, compare, place
 
     before = open_inventory(snapshot, demo, context, kubeconfig)
+    now, then = _question(before, None, None), _question(before, kubernetes, gate)
     wanted = _changes(
+        then.release.minor,
         idle=idle,
         add_nodes=add_nodes,
         remove_node=remove_node,
@@ -79,25 +81,26 @@ def simulate(
         delete=delete,
         set_class=set_class,
     )
-    now, then = _question(before, None, None), _question(before, kubernetes, gate)
     after = changes.apply(before, wanted)
+    emptied = compare.Emptied(tuple(drain or ()), tuple(remove_node or ()))
     if files:
-        items = place.prepared(_objects(files), options.namespace_or_default(namespace))
-        state = changes.apply(after, [changes.add_objects(items)])
-        units = place.manifest_units(state, items, replicas)
-        if not units:
+        items = place.prepared(_manifests(files, then.release.minor), options.namespace_or_default(namespace))
+        after = changes.apply(after, [changes.add_objects(items)])
+        report = compare.place_after(
+            before, after, then.profile, then.release.full, _limits(), items, replicas, emptied
+        )
+        if not report.placements:
             raise DractlError(f"{', '.join(files)}: nothing in it asks for devices", "Give pods, claims or templates.")
-        report = place.place(state, then.profile, units, then.release.full, _limits())
-        report.notes += [*_refused(files, then.release.minor), *changes.unseen_rules(state, then.profile)]
+        report.notes += changes.unseen_rules(after, then.profile)
         emit_report(report.to_json(), output, lambda terminal: render_simulation(report, terminal, gang))
-        return Exit.GOOD if report.together else Exit.NOT_GOOD
+        return Exit.GOOD if report.together and not report.worse else Exit.NOT_GOOD
     if not wanted and not kubernetes and not gate:
         raise DractlError("nothing to simulate", "Give manifests with -f, or a change such as --drain NODE.")
     profiles, releases = (now.profile, then.profile), (now.release.full, then.release.full)
-    result = compare.compare(before, after, profiles, releases, _limits())
+    result = compare.compare(before, after, profiles, releases, _limits(), emptied)
     result.notes += changes.unseen_rules(after, then.profile)
     emit_report(result.to_json(), output, lambda terminal: render_comparison(result, terminal))
-    return Exit.GOOD if result.fits_after == result.total else Exit.NOT_GOOD
+    return Exit.NOT_GOOD if result.worse else Exit.GOOD
 
 
 @app.command()
@@ -124,7 +127,9 @@ def capacity(
     inventory = open_inventory(snapshot, demo, context, kubeconfig)
     where = options.namespace_or_default(namespace)
     if files:
-        inventory = changes.apply(inventory, [changes.add_objects(place.prepared(_objects(files), where))])
+        release = _question(inventory, kubernetes, None).release.minor
+        items = place.prepared(_manifests(files, release), where)
+        inventory = changes.apply(inventory, [changes.add_objects(items)])
     claim = find_claim(inventory, name, where)
     if claim is None:
         known = sorted({str(key) for key in [*inventory.templates, *inventory.claims] if key.name == name})
@@ -169,38 +174,20 @@ def _question(inventory: Any, kubernetes: str | None, gates: list[str] | None) -
     return replace(question, profile=profile)
 
 
-def _refused(files: list[str], release: str) -> list[str]:
-    """What the API server would not accept of the manifests: the placing then is of no use."""
-    from dractl.sources.snapshot import read_raw
-    from dractl.validation.apiserver import admit
+def _manifests(files: list[str], release: str) -> list[KubeObject]:
+    from dractl.cli.trial import read_manifests
 
-    major, minor = (int(part) for part in release.split("."))
-    notes = []
-    for name in files:
-        for body in read_raw(name).items:
-            if not str(body.get("apiVersion", "")).startswith("resource.k8s.io/"):
-                continue
-            verdict = admit(body, release=(major, minor))
-            if verdict.code in (400, 422):
-                what = f"{body.get('kind')} {(body.get('metadata') or {}).get('name')}"
-                notes.append(f"{name}: the API server would refuse {what}: dractl validate {name} says why")
-    return notes
+    return read_manifests(files, release)
 
 
-def _objects(files: list[str]) -> list[KubeObject]:
-    from dractl.sources.snapshot import read_snapshot
-
-    return [item for name in files for item in read_snapshot(name).objects]
-
-
-def _changes(*, idle: bool, set_class: list[str] | None, **given: list[str] | None) -> list[Change]:
+def _changes(release: str, *, idle: bool, set_class: list[str] | None, **given: list[str] | None) -> list[Change]:
     from dractl.kube.objects import DeviceClass
     from dractl.simulate import changes
 
     made = [changes.idle()] if idle else []
     for option, values in given.items():
         made += [getattr(changes, option)(value) for value in values or []]
-    for item in _objects(set_class or []):
+    for item in _manifests(set_class or [], release):
         if isinstance(item, DeviceClass):
             made.append(changes.set_class(item))
     return made

@@ -11,7 +11,6 @@ from dractl.errors import DractlError
 from dractl.explain.case import freed
 from dractl.inventory import DeviceId, Inventory, Key
 from dractl.kube.objects import (
-    Allocation,
     Device,
     DeviceClass,
     DeviceTaint,
@@ -22,6 +21,7 @@ from dractl.kube.objects import (
     ResourceClaim,
     ResourceSlice,
 )
+from dractl.simulate.eviction import emptied
 
 Change = Callable[[Inventory], Inventory]
 
@@ -107,40 +107,13 @@ def _copies(node: Node, slices: Sequence[ResourceSlice], name: str) -> list[Kube
 
 
 def remove_node(name: str) -> Change:
-    """The node, its slices and its pods are gone; claims allocated there are free again."""
+    """The node, its slices and its pods are gone; pods of controllers wait again."""
 
     def change(inventory: Inventory) -> Inventory:
         _known_node(inventory, name)
-        gone = {id(item) for item in inventory.slices if item.node_name == name}
-
-        def one(item: Any) -> KubeObject | None:
-            if isinstance(item, Node) and item.meta.name == name:
-                return None
-            if isinstance(item, Pod) and item.node_name == name:
-                return None
-            if id(item) in gone:
-                return None
-            return _released(item, name)
-
-        return _mapped(inventory, one)
+        return emptied(inventory, name, gone=True)
 
     return change
-
-
-def _released(item: Any, node: str) -> KubeObject:
-    """A claim that is tied to a node, without its allocation."""
-    if isinstance(item, ResourceClaim) and item.allocation is not None and _tied(item.allocation, node):
-        return replace(item, allocation=None, reserved_for=[])
-    found: KubeObject = item
-    return found
-
-
-def _tied(allocation: Allocation, node: str) -> bool:
-    selector = allocation.node_selector
-    if selector is None:
-        return False
-    fields = [one for term in selector.terms for one in term.match_fields]
-    return any(one.key == "metadata.name" and one.values == [node] for one in fields)
 
 
 def cordon(name: str) -> Change:
@@ -155,23 +128,12 @@ def cordon(name: str) -> Change:
 
 
 def drain(name: str) -> Change:
-    """The node is cordoned and its pods wait again; claims that only they use are allocated anew."""
+    """The node is cordoned and its pods leave it: see ``eviction``."""
 
     def change(inventory: Inventory) -> Inventory:
-        inventory = cordon(name)(inventory)
-        moving = {key for key, pod in inventory.pods.items() if pod.node_name == name and pod.phase not in _FINISHED}
-
-        def one(item: Any) -> KubeObject | None:
-            if isinstance(item, Pod) and Key(item.meta.namespace, item.meta.name) in moving:
-                return replace(item, node_name="", phase="Pending")
-            return _released(item, name)
-
-        return _mapped(inventory, one)
+        return emptied(cordon(name)(inventory), name, gone=False)
 
     return change
-
-
-_FINISHED = ("Succeeded", "Failed")
 
 
 def taint(text: str) -> Change:

@@ -45,6 +45,8 @@ class _Known:
     """The answers for one question: at the beginning, and later on nodes of which devices were taken."""
 
     first: dict[str, NodeResult] = field(default_factory=dict)
+    groups: dict[int, object] = field(default_factory=dict)
+    """What nodes that were alike when they were asked have in common, by the identity of the answer."""
     later: dict[str, tuple[int, NodeResult]] = field(default_factory=dict)
 
 
@@ -58,6 +60,7 @@ class Cluster:
         self.used = used_on_nodes(inventory.pods.values())
         self.neighbours = Neighbours.of(inventory)
         self.taken: list[ResourceClaim] = []
+        self.placed: list[Pod] = []
         holding = [claim for claim in inventory.claims.values() if claim.allocation is not None]
         self._allocator = Allocator(
             profile, inventory.slices, inventory.classes.values(), holding, inventory.taint_rules
@@ -67,7 +70,7 @@ class Cluster:
         self._separate = counters_apart(inventory.slices)
         self._known: dict[Hashable, _Known] = {}
         self._touched: dict[str, int] = {}
-        self._steps = 0
+        self.steps = 0
         if like is not None and self._separate and like._separate:
             self._learn(like)
 
@@ -80,8 +83,9 @@ class Cluster:
         known = self._known.setdefault(unit.asks, _Known())
         missing = [node for node in nodes if self._answer(known, node.meta.name) is None]
         if missing:
-            fresh = self._allocator.allocate_nodes(unit.claims, missing, self.limits).by_node
-            for name, result in fresh.items():
+            fresh = self._allocator.allocate_nodes(unit.claims, missing, self.limits)
+            for name, result in fresh.by_node.items():
+                known.groups[id(result)] = fresh.groups[result.group]
                 touched = self._touched.get(name)
                 if touched is None:
                     known.first[name] = result
@@ -89,6 +93,12 @@ class Cluster:
                     known.later[name] = (touched, result)
         found = {node.meta.name: self._answer(known, node.meta.name) for node in nodes}
         return {name: result for name, result in found.items() if result is not None}
+
+    def one_of_each(self, unit: Unit, results: Mapping[str, NodeResult]) -> list[NodeResult]:
+        """Of answers of nodes that were alike one each."""
+        known = self._known.get(unit.asks)
+        groups = known.groups if known is not None else {}
+        return list({id(groups.get(id(result), result)): result for result in results.values()}.values())
 
     def again(self, unit: Unit, node: str) -> NodeResult:
         """One node's answer for this very unit: texts of errors name its claims."""
@@ -115,12 +125,12 @@ class Cluster:
         ]
         self.taken += made
         self._allocator = self._allocator.holding_more(made)
-        self._steps += 1
+        self.steps += 1
         for claim in made:
             for one in claim.allocation.results if claim.allocation else ():
                 seen = self._seen_by.get((one.driver, one.pool))
                 for name in [node.meta.name for node in self.nodes] if seen is None else seen:
-                    self._touched[name] = self._steps
+                    self._touched[name] = self.steps
         if unit.pod is not None:
             self._place(replace(unit.pod, node_name=result.node))
 
@@ -142,6 +152,7 @@ class Cluster:
 
     def _place(self, pod: Pod) -> None:
         """A pod on a node takes room there and is a neighbour."""
+        self.placed.append(pod)
         for name, amount in used_on_nodes([pod]).get(pod.node_name, {}).items():
             room = self.used.setdefault(pod.node_name, {})
             room[name] = room[name] + amount if name in room else amount
@@ -167,7 +178,7 @@ class Cluster:
                 for name, result in known.first.items()
                 if name not in differing and result.verdict != ERROR
             }
-            self._known[asks] = _Known(kept)
+            self._known[asks] = _Known(kept, dict(known.groups))
 
 
 def seen_everywhere(allocator: Allocator) -> list[tuple[str, str, str]]:

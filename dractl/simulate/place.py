@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dractl.allocator.allocator import NodeResult
 from dractl.allocator.profile import Profile
 from dractl.allocator.search import Limits
-from dractl.explain.case import ERROR, FITS
+from dractl.explain.case import DOES_NOT_FIT, ERROR, FITS, UNDECIDED
 from dractl.inventory import Inventory, LinkState, PodClaim, key_of
 from dractl.inventory.links import resolve_pod
 from dractl.kube.decode import decode
@@ -25,6 +23,7 @@ from dractl.kube.objects import (
 )
 from dractl.report import API_VERSION, to_plain
 from dractl.simulate.cluster import Cluster, Unit
+from dractl.simulate.reasons import Reasoner
 
 _FINISHED = ("Succeeded", "Failed")
 
@@ -42,6 +41,14 @@ class Placement:
 
 
 @dataclass(slots=True)
+class Affected:
+    """A pod or claim that a change evicts, strands or moves."""
+
+    name: str
+    what: str
+
+
+@dataclass(slots=True)
 class Simulation:
     """Outcomes in the order of placing. ``together`` is whether all of them fit."""
 
@@ -51,6 +58,11 @@ class Simulation:
     together: bool
     placements: list[Placement]
     notes: list[str] = field(default_factory=list)
+    moved: list[Placement] = field(default_factory=list)
+    """Pods that changes of the cluster make wait: they are placed first."""
+    affected: list[Affected] = field(default_factory=list)
+    worse: bool = False
+    """Whether the changes leave a pod that ran without a place."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -68,7 +80,8 @@ def place(inventory: Inventory, profile: Profile, units: Sequence[Unit], release
 
 def place_on(cluster: Cluster, units: Sequence[Unit], release: str) -> Simulation:
     """Place units on a cluster, which is changed by that."""
-    placements = [_place(cluster, unit) for unit in units]
+    reasoner = Reasoner(cluster)
+    placements = [_place(cluster, unit, reasoner) for unit in units]
     placed = sum(item.verdict == FITS for item in placements)
     notes = []
     if any(item.nodes > 1 for item in placements):
@@ -76,7 +89,7 @@ def place_on(cluster: Cluster, units: Sequence[Unit], release: str) -> Simulatio
     return Simulation(release, placed, len(placements), placed == len(placements), placements, notes)
 
 
-def _place(cluster: Cluster, unit: Unit) -> Placement:
+def _place(cluster: Cluster, unit: Unit, reasoner: Reasoner) -> Placement:
     if unit.problem:
         return Placement(unit.name, "error", reason=unit.problem)
     unit = cluster.settled(unit)
@@ -87,49 +100,14 @@ def _place(cluster: Cluster, unit: Unit) -> Placement:
         return Placement(unit.name, ERROR, reason=f"{fatal.error} (on {fatal.node}; it ends the attempt on all nodes)")
     fitting = [item for item in results.values() if item.verdict == FITS]
     if not fitting:
-        if not results:
-            return Placement(unit.name, "doesNotFit", reason=_kept_off(cluster, unit))
-        undecided = any(item.verdict == "undecided" for item in results.values())
-        return Placement(
-            unit.name,
-            "undecided" if undecided else "doesNotFit",
-            reason=_why_not(unit, results),
-        )
+        undecided = any(item.verdict == UNDECIDED for item in results.values())
+        return Placement(unit.name, UNDECIDED if undecided else DOES_NOT_FIT, reason=reasoner.why_not(unit, results))
     chosen = fitting[0]
     cluster.take(unit, chosen)
     devices = [
         f"{item.driver}/{item.pool}/{item.device}" for given in chosen.allocations or [] for item in given.results
     ]
     return Placement(unit.name, FITS, chosen.node, len(fitting), devices)
-
-
-def _kept_off(cluster: Cluster, unit: Unit) -> str:
-    """Why a pod may use no node: the commonest rules of its nodes."""
-    counts: Counter[str] = Counter()
-    for node in cluster.nodes:
-        if unit.pod is not None:
-            counts.update(item.shared for item in cluster.reasons(unit.pod, node))
-    rules = [text for text, _ in counts.most_common(3)]
-    return f"its pod may use no node: {', '.join(rules)}" if rules else "its pod may use no node"
-
-
-def _why_not(unit: Unit, results: dict[str, NodeResult]) -> str:
-    """What most of the nodes lack for it, from the account of the search on the first of them."""
-    short: dict[str, int] = {}
-    wanted: dict[str, int] = {}
-    for result in results.values():
-        trace = result.trace
-        for item in trace.requests if trace is not None else ():
-            short[item.request] = max(short.get(item.request, 0), len(item.free))
-            wanted[item.request] = item.needed
-    where = next(iter(results)) if len(results) == 1 else f"any of the {len(results)} nodes that it may use"
-    parts = [
-        f"request {name} needs {wanted[name]}, at most {number} on one node can be had"
-        for name, number in short.items()
-        if number < wanted.get(name, 0)
-    ]
-    why = "; ".join(parts) if parts else "no combination of the devices there satisfies all requests and constraints"
-    return f"not on {where}: {why}"
 
 
 # --- what to place --------------------------------------------------------------------------------------------------

@@ -27,19 +27,20 @@ def test_capacity_of_a_template_on_the_fleet(dractl):
     assert report["bounded"]
 
 
-def test_draining_a_node_moves_its_pods(dractl):
+def test_draining_a_node_loses_pods_without_a_controller(dractl):
     report = run(dractl, "--drain", "h100-0", "--demo", code=1)
-    moved = {item["name"]: item for item in report["changes"] if item["before"] == "runs"}
-    trains = {name: item for name, item in moved.items() if "train" in name}
-    assert len(trains) == 5
-    assert all(item["after"] == "fits" and item["node"] != "h100-0" for item in trains.values())
+    lost = {item["name"]: item for item in report["changes"] if item["after"] == "lost"}
+    assert set(lost) == {f"pod ml/train-{n}" for n in range(2, 7)} | {"pod monitoring/dcgm-h100-0"}
+    assert all("made by hand, it fits on h100-" in item["reason"] for name, item in lost.items() if "train" in name)
+    assert "nodeSelector kubernetes.io/hostname=h100-0" in lost["pod monitoring/dcgm-h100-0"]["reason"]
+    assert (report["moved"], report["movedFit"], report["lost"], report["worse"]) == (0, 0, 6, True)
     assert {item["name"] for item in report["affected"]} >= {"claim ml/train-2-c0-t289j"}
 
 
 def test_nodes_that_are_added_bring_room(dractl):
     before = run(dractl, "capacity", "infer/l40s", "--demo")["now"]
     assert before > 0
-    more = run(dractl, "--add-nodes", "h100=2", "--demo")
+    more = run(dractl, "--add-nodes", "h100=2", "--demo", code=0)
     assert more["total"] == 12
 
 

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dractl.explain.words import listing, plural
 from dractl.render.text.table import table
 from dractl.render.text.terminal import Terminal
 from dractl.simulate.capacity import MOST, Capacity
 from dractl.simulate.compare import Comparison
-from dractl.simulate.place import Placement, Simulation
+from dractl.simulate.place import Affected, Placement, Simulation
 
-_WORDS = {"fits": "fits", "doesNotFit": "does not fit", "error": "error", "undecided": "undecided", "runs": "runs"}
+_WORDS = {
+    "fits": "fits",
+    "doesNotFit": "does not fit",
+    "error": "error",
+    "undecided": "undecided",
+    "runs": "runs",
+    "lost": "is lost",
+}
 
 
 def render_simulation(report: Simulation, terminal: Terminal, gang: bool = False) -> str:
-    """One line a unit, then the sum."""
-    rows = [
-        (item.name, _WORDS[item.verdict], item.node or "", str(item.nodes) if item.nodes else "", _what(item))
-        for item in report.placements
-    ]
-    lines = [table(("WHAT", "VERDICT", "NODE", "CHOICE OF", "DEVICES OR REASON"), rows, terminal), ""]
+    """One line a unit, then the sum; before it the pods that changes make wait."""
+    lines: list[str] = []
+    if report.moved:
+        title = terminal.bold("pods that the change makes wait, placed first")
+        lines += [title, _placements(report.moved, terminal), ""]
+    if report.affected:
+        lines += _affected(report.affected, terminal)
+    lines += [_placements(report.placements, terminal), ""]
     if gang:
         word = "all of them fit together" if report.together else "not all of them fit together, so none is counted"
         lines.append(f"{report.placed} of {report.total} fit: {word} (Kubernetes {report.kubernetes})")
     else:
         lines.append(f"{report.placed} of {report.total} fit (Kubernetes {report.kubernetes})")
+    if report.moved:
+        lines.append(_moved_words(len(report.moved), [item.verdict for item in report.moved]))
     return "\n".join([*lines, *(f"note: {text}" for text in report.notes)])
+
+
+def _placements(placements: Sequence[Placement], terminal: Terminal) -> str:
+    rows = [
+        (item.name, _WORDS[item.verdict], item.node or "", str(item.nodes) if item.nodes else "", _what(item))
+        for item in placements
+    ]
+    return table(("WHAT", "VERDICT", "NODE", "CHOICE OF", "DEVICES OR REASON"), rows, terminal)
+
+
+def _moved_words(total: int, verdicts: Sequence[str]) -> str:
+    """How the pods fare that a change takes from their nodes."""
+    fit, lost = verdicts.count("fits"), verdicts.count("lost")
+    parts = [f"{fit} {plural(fit, 'finds', 'find')} a place"]
+    if total - fit - lost:
+        parts.append(f"{total - fit - lost} {plural(total - fit - lost, 'does', 'do')} not")
+    if lost:
+        them = plural(lost, "it", "them")
+        parts.append(f"{lost} {plural(lost, 'is', 'are')} lost (no controller makes {them} anew)")
+    whom = f"of {total} running {plural(total, 'pod')} that {plural(total, 'has', 'have')} to leave"
+    return f"{whom} {plural(total, 'its', 'their')} place, {listing(parts)}"
+
+
+def _affected(affected: Sequence[Affected], terminal: Terminal) -> list[str]:
+    return [terminal.bold("affected by the change"), *(f"  {one.name}: {one.what}" for one in affected), ""]
 
 
 def _what(item: Placement) -> str:
@@ -51,15 +90,25 @@ def _count(number: int) -> str:
 
 
 def render_comparison(report: Comparison, terminal: Terminal) -> str:
-    """Before and after, one line a pod; what the change evicts or strands."""
-    rows = [
-        (item.name, _WORDS[item.before], _WORDS[item.after], item.node or "", item.reason) for item in report.changes
-    ]
-    lines = [table(("WHAT", "BEFORE", "AFTER", "NODE", "DEVICES OR REASON"), rows, terminal)] if rows else []
-    if not rows:
-        lines.append("no pod waits for claims, before or after")
+    """Before and after, one line a pod, those first that the change moves; whom else it hits."""
+    moved = [item for item in report.changes if item.before == "runs"]
+    waiting = [item for item in report.changes if item.before != "runs"]
+    lines: list[str] = []
+    for title, some in (("pods that the change makes wait", moved), ("pods that waited before", waiting)):
+        if some:
+            rows = [(item.name, _WORDS[item.before], _WORDS[item.after], item.node or "", item.reason) for item in some]
+            lines += [terminal.bold(title)]
+            lines += [table(("WHAT", "BEFORE", "AFTER", "NODE", "DEVICES OR REASON"), rows, terminal), ""]
     if report.affected:
-        lines += ["", terminal.bold("affected by the change")]
-        lines += [f"  {item.name}: {item.what}" for item in report.affected]
-    lines += ["", f"{report.fits_before} of {report.total} fit or run before, {report.fits_after} after"]
+        lines += _affected(report.affected, terminal)
+    if moved:
+        lines.append(_moved_words(len(moved), [item.after for item in moved]))
+    if waiting:
+        lines.append(
+            f"of {report.total} {plural(report.total, 'pod')} that waited before, {report.fits_before} "
+            f"{plural(report.fits_before, 'fits', 'fit')} without the change and {report.fits_after} with it"
+        )
+    if not report.changes:
+        lines.append("no pod waits for claims, before or after")
+    lines[-1] += f" (Kubernetes {report.kubernetes})"
     return "\n".join([*lines, *(f"note: {text}" for text in report.notes)])
