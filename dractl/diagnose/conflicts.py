@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 
 from dractl.diagnose.check import Context, Waiting, claim_ref
 from dractl.explain.matching import shortage
-from dractl.explain.report import ClaimExplanation
+from dractl.explain.report import ClaimExplanation, HolderView
 from dractl.explain.words import count, listing, moment, plural, ranges, seconds_between
 from dractl.inventory import DeviceId, Holder, Inventory, Key, Pool, PublishedDevice, key_of
 from dractl.kube.drivers import DRIVERS
-from dractl.kube.objects import Pod, ResourceClaim
+from dractl.kube.objects import DeviceClass, Pod, ResourceClaim
 from dractl.kube.quantity import Quantity
 from dractl.rules import allocation, conflicts, lifecycle, scheduler
 from dractl.rules.finding import Finding, ObjectRef, Severity
@@ -34,6 +34,10 @@ def pending_claims(context: Context) -> Iterator[Finding]:
         related = tuple(ObjectRef("Pod", pod.name, pod.namespace) for pod in report.pods)
         related += tuple(ObjectRef("ResourceClaim", other.name, other.namespace) for other in waiting.claims[1:])
         codes = sorted({found.code for found in report.findings})
+        past = lifecycle.PLACED_PAST_SCHEDULER.code in codes
+        if past or (report.verdict == "fits" and _fresh(context, waiting)):
+            # told by another check, or nothing to tell
+            continue
         evidence = {"verdict": report.verdict, "codes": codes, "age": report.age}
         message = report.summary
         if len(waiting.claims) > 1:
@@ -62,14 +66,17 @@ def _next_step(report: ClaimExplanation, key: Key) -> str:
 
 def _weight(context: Context, waiting: Waiting, codes: list[str]) -> Severity | None:
     """For information, if nothing is wrong: it fits, is kept back on purpose, or is only seconds old."""
-    inventory, report = context.inventory, waiting.report
-    if report.verdict == "fits" or lifecycle.SCHEDULING_GATED.code in codes:
-        return Severity.INFO
-    if inventory.provenance.taken and all(
-        _seconds_old(context, inventory.claims[key].meta.creation_timestamp) < _FRESH for key in waiting.claims
-    ):
+    if waiting.report.verdict == "fits" or lifecycle.SCHEDULING_GATED.code in codes or _fresh(context, waiting):
         return Severity.INFO
     return Severity.WARNING if codes and set(codes) <= _QUEUED else None
+
+
+def _fresh(context: Context, waiting: Waiting) -> bool:
+    """Whether claims are so young that nothing is wrong yet; only where the time of the reading is known."""
+    claims = context.inventory.claims
+    return bool(context.inventory.provenance.taken) and all(
+        _seconds_old(context, claims[key].meta.creation_timestamp) < _FRESH for key in waiting.claims
+    )
 
 
 def _seconds_old(context: Context, stamp: str | None) -> float:
@@ -81,9 +88,10 @@ def claims_competing(context: Context) -> Iterator[Finding]:
     """Claims that fit one by one and ask for more devices together than there are for them."""
     claims: list[ResourceClaim] = []
     wants: list[tuple[int, frozenset[DeviceId]]] = []
-    for waiting in context.waiting:
-        if waiting.report.verdict != "fits":
-            continue
+    fitting = [waiting for waiting in context.waiting if waiting.report.verdict == "fits"]
+    if sum(len(waiting.claims) for waiting in fitting) < 2:
+        return
+    for waiting in fitting:
         for needed, usable in context.usable(waiting.claims[0]):
             for key in waiting.claims[:_COMPETING]:
                 claims.append(context.inventory.claims[key])
@@ -102,8 +110,7 @@ def claims_competing(context: Context) -> Iterator[Finding]:
         f"{listing([str(one) for one in devices], 4)}",
         claim_ref(claims[short[0]]),
         evidence={"claims": names, "devices": [str(one) for one in devices], "asked": asked},
-        hint=f"{asked - len(devices)} more {plural(asked - len(devices), 'device has', 'devices have')} to be freed or "
-        f"added for all of them: dractl simulate --help shows how to try it",
+        hint=f"free or add {count(asked - len(devices), 'device')} more, or delete the pods that can wait",
         related=tuple(claim_ref(claims[index]) for index in short[1:]),
     )
 
@@ -118,8 +125,19 @@ def held_twice(context: Context) -> Iterator[Finding]:
                 f"{device} is held by {listing(names)}, and it cannot be shared",
                 ObjectRef("Device", str(device)),
                 evidence={"claims": names},
+                hint=f"{_end_one(exclusive)}; find out who wrote the second allocation (a second scheduler, a restored "
+                "backup)",
                 related=tuple(claim_ref(item.claim) for item in exclusive),
             )
+
+
+def _end_one(holders: list[Holder]) -> str:
+    """How to end the claim that was allocated last, with its pods."""
+    last = max(holders, key=lambda item: item.claim.meta.creation_timestamp or "")
+    meta = last.claim.meta
+    pods = [f"kubectl delete pod {pod.meta.name} -n {pod.meta.namespace}" for pod in last.pods[:2]]
+    first = f"end the younger one: {' and '.join(pods)}, then " if pods else "end the younger one: "
+    return f"{first}kubectl delete resourceclaim {meta.name} -n {meta.namespace}"
 
 
 def devices_gone(context: Context) -> Iterator[Finding]:
@@ -138,7 +156,20 @@ def devices_gone(context: Context) -> Iterator[Finding]:
             f"{name} holds {listing([str(device) for device in sorted(devices)])}, which no slice publishes{why}",
             claim_ref(claim),
             evidence={"devices": [str(device) for device in sorted(devices)]},
+            hint=f"see what publishes there now: dractl get slices --driver {devices[0].driver}; if the device is gone "
+            f"for good, end its pods: {_pods_of(inventory, claim)}",
+            related=tuple(
+                ObjectRef("Pod", pod.meta.name, pod.meta.namespace)
+                for pod in inventory.claim_pods.get(key_of(claim), [])
+            ),
         )
+
+
+def _pods_of(inventory: Inventory, claim: ResourceClaim) -> str:
+    pods = inventory.claim_pods.get(key_of(claim), [])
+    if not pods:
+        return f"kubectl delete resourceclaim {claim.meta.name} -n {claim.meta.namespace}"
+    return f"kubectl delete pod {' '.join(pod.meta.name for pod in pods[:4])} -n {claim.meta.namespace}"
 
 
 def counters_overdrawn(context: Context) -> Iterator[Finding]:
@@ -310,8 +341,19 @@ def priority_inversions(context: Context) -> Iterator[Finding]:
                 f"{key} waits with priority {wanted} for devices that {listing(names)} "
                 f"{'holds' if len(lower) == 1 else 'hold'}",
                 ObjectRef("ResourceClaim", key.name, key.namespace),
+                hint=_ending(lower),
                 related=tuple(ObjectRef("ResourceClaim", item.name, item.namespace) for item in lower),
             )
+
+
+def _ending(holders: list[HolderView]) -> str:
+    """How to end the pods of low priority, one namespace at a time."""
+    spaces: dict[str, list[str]] = {}
+    for item in holders:
+        for pod in item.pods:
+            spaces.setdefault(item.namespace, []).append(pod.rpartition("/")[2])
+    commands = [f"kubectl delete pod {' '.join(pods[:4])} -n {space}" for space, pods in sorted(spaces.items())]
+    return f"preemption does not free devices; by hand, as many as are needed: {' and '.join(commands[:2])}"
 
 
 def offered_twice(context: Context) -> Iterator[Finding]:
@@ -382,17 +424,26 @@ def _devices_by_node(inventory: Inventory) -> dict[str, dict[str, list[Published
 
 def shadowed_classes(context: Context) -> Iterator[Finding]:
     """Extended resources that several classes claim to serve."""
-    by_resource: dict[str, list[str]] = {}
-    for name, item in context.inventory.classes.items():
+    by_resource: dict[str, list[DeviceClass]] = {}
+    for item in context.inventory.classes.values():
         if item.extended_resource_name:
-            by_resource.setdefault(item.extended_resource_name, []).append(name)
-    for resource, names in sorted(by_resource.items()):
-        if len(names) > 1:
-            yield allocation.CLASS_SHADOWED.finding(
-                f"extended resource {resource} is named by the classes {listing(names)}; only the newest serves it",
-                ObjectRef("DeviceClass", names[0]),
-                related=tuple(ObjectRef("DeviceClass", name) for name in names[1:]),
-            )
+            by_resource.setdefault(item.extended_resource_name, []).append(item)
+    for resource, items in sorted(by_resource.items()):
+        if len(items) < 2:
+            continue
+        # the newest serves it; of several of one age the first by name
+        items.sort(key=lambda item: item.meta.name)
+        items.sort(key=lambda item: item.meta.creation_timestamp or "", reverse=True)
+        serving, others = items[0].meta.name, sorted(item.meta.name for item in items[1:])
+        known = all(item.meta.creation_timestamp for item in items)
+        which = f"the newest, {serving}, serves it and {listing(others)} not" if known else "only the newest serves it"
+        yield allocation.CLASS_SHADOWED.finding(
+            f"extended resource {resource} is named by the classes {listing(sorted([serving, *others]))}; {which}",
+            ObjectRef("DeviceClass", others[0]),
+            hint="take spec.extendedResourceName out of the class that is not meant: kubectl edit deviceclass "
+            f"{others[0]} (or {serving})",
+            related=tuple(ObjectRef("DeviceClass", name) for name in [serving, *others[1:]]),
+        )
 
 
 def quotas_exhausted(context: Context) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from dractl.cel.environment import Environment
 from dractl.cel.selector import Selector, compile_selector
-from dractl.diagnose.check import Context, class_ref
+from dractl.diagnose.check import Context, claim_ref, class_ref
 from dractl.diagnose.conflicts import families
+from dractl.diagnose.versions import requests_of
 from dractl.explain.lifecycle import since
-from dractl.explain.words import count, listing, ranges
-from dractl.inventory import DeviceId, Inventory, Pool, PoolId, PublishedDevice
+from dractl.explain.words import count, listing, natural, near, ranges
+from dractl.inventory import DeviceId, Inventory, Pool, PoolId, PublishedDevice, key_of
 from dractl.kube.drivers import STANDARD
 from dractl.kube.objects import ClaimSpec, DeviceClass, DeviceRequest, ResourceSlice
 from dractl.rules import allocation, publication
@@ -46,9 +47,17 @@ def pools_incomplete(context: Context) -> Iterator[Finding]:
 def pools_invalid(context: Context) -> Iterator[Finding]:
     """Pools with devices or counters that contradict each other."""
     for identity, pool in context.inventory.pools.items():
-        for fault in _faults(pool):
+        faults = list(dict.fromkeys(_faults(pool)))
+        if faults:
+            devices = sum(len(item.devices) for item in pool.current)
             yield publication.POOL_INVALID.finding(
-                f"pool {identity} is invalid: {fault}; none of its devices is given out", _pool_ref(identity)
+                f"pool {identity} is invalid: {'; '.join(faults[:2])}"
+                f"{f'; and {len(faults) - 2} more faults of this kind' if len(faults) > 2 else ''}: none of its "
+                f"{count(devices, 'device')} is given out",
+                _pool_ref(identity),
+                evidence={"faults": faults},
+                hint=f"a fault of driver {identity.driver}: report it; a restart of its pod on "
+                f"{listing(pool.nodes, 3) or 'its node'} publishes the pool anew",
             )
 
 
@@ -121,10 +130,17 @@ def slices_of_unready_nodes(context: Context) -> Iterator[Finding]:
         if devices:
             age = since(inventory, ready.last_transition_time, context.question.now)
             drivers = sorted({found.id.driver for found in devices})
+            users = sorted(
+                {str(key_of(one.claim)) for found in devices for one in inventory.holders.get(found.id, [])},
+                key=natural,
+            )
+            used = f"; {count(len(users), 'claim')} hold devices there: {listing(users, 4)}" if users else ""
             yield publication.SLICE_OF_UNREADY_NODE.finding(
                 f"node {name} is not ready{f' for {age}' if age else ''} ({ready.reason or ready.status}), and "
-                f"{count(len(devices), 'device')} of {listing(drivers)} are still published for it",
+                f"{count(len(devices), 'device')} of {listing(drivers)} are still published for it{used}",
                 ObjectRef("Node", name),
+                evidence={"devices": len(devices), "claims": users},
+                hint=f"kubectl describe node {name}; if it is gone for good: kubectl delete node {name}",
             )
 
 
@@ -208,8 +224,29 @@ def classes_with_errors(context: Context) -> Iterator[Finding]:
                 f"class {name}, {text}: on {count(len(devices), 'device')} of {listing(drivers)}, for example "
                 f"{devices[0].id}",
                 class_ref(item),
-                hint="every pod that uses the class fails on all nodes as long as such a device is looked at",
+                hint=_class_hint(name, text, devices[0]),
+                related=tuple(
+                    claim_ref(claim)
+                    for claim in context.inventory.claims.values()
+                    if claim.allocation is None
+                    and any(one.device_class_name == name for one in requests_of(claim.spec))
+                ),
             )
+
+
+def _class_hint(name: str, error: str, found: PublishedDevice) -> str:
+    """What to change in a class: a name that was meant, or a guard."""
+    missing = error.rpartition("no such key: ")[2] if "no such key: " in error else ""
+    there = [key.rpartition("/")[2] for key in [*found.device.attributes, *found.device.capacity]]
+    alike = near(missing, there) if missing else []
+    change = f"kubectl edit deviceclass {name}"
+    if alike:
+        return f"{found.id.driver} publishes {listing(alike, 3, 'or')}, not {missing}: {change}"
+    if missing:
+        return (
+            f"ask for the driver first and whether {missing} is there (has(...) or .?{missing}.orValue(...)): {change}"
+        )
+    return f"correct the selector: {change}; until then every pod that uses the class stays pending"
 
 
 def constraints_without_attribute(context: Context) -> Iterator[Finding]:

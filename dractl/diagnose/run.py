@@ -11,7 +11,7 @@ from dractl.diagnose.damage import damage
 from dractl.diagnose.registry import CHECKS
 from dractl.explain.claim import Question
 from dractl.report import API_VERSION
-from dractl.rules import allocation, conflicts, itself
+from dractl.rules import allocation, conflicts, itself, lifecycle
 from dractl.rules.finding import Finding, Outcome, Severity
 
 
@@ -123,6 +123,7 @@ def checks_of(categories: Collection[str], select: Collection[str] = (), ignore:
 def _once(findings: list[Finding]) -> list[Finding]:
     """Without the claims that wait for nothing but what another finding names already, with them in it."""
     told = {str(ref) for item in findings if item.code == allocation.UNKNOWN_CLASS.code for ref in item.related}
+    refusing = {str(item.subject) for item in findings if item.code == lifecycle.QUOTA.code}
     return [
         item
         for item in findings
@@ -131,6 +132,7 @@ def _once(findings: list[Finding]) -> list[Finding]:
             and str(item.subject) in told
             and allocation.UNKNOWN_CLASS.code in item.evidence.get("codes", ())
         )
+        and not (item.code == conflicts.QUOTA_EXHAUSTED.code and str(item.subject) in refusing)
     ]
 
 

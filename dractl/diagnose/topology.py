@@ -88,7 +88,8 @@ def fragmented(context: Context) -> Iterator[Finding]:
     """Waiting claims for which enough devices are free, but not on one node."""
     for waiting in context.waiting:
         report, key = waiting.report, waiting.claims[0]
-        if report.verdict != "doesNotFit" or not any(one.count and one.count > 1 for one in report.requests):
+        gated = any(one.scheduling_gates for one in report.pods)
+        if report.verdict != "doesNotFit" or gated or not any(one.count and one.count > 1 for one in report.requests):
             continue
         case = context.case(key)
         for index, ask in enumerate(case.survey.asks):

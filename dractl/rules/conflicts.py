@@ -9,9 +9,11 @@ _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 CLAIM_PENDING = Rule(
     "DRA230",
     "claim-pending",
-    "A claim that pods wait for cannot be allocated",
+    "A claim that pods wait for is not allocated",
     _ERROR,
-    cause="No node has what the claim asks for and its pods may use, or something it names is missing.",
+    cause="No node has what the claim asks for and its pods may use, or something it names is missing. For information "
+    "only where it would fit now, is kept back by a scheduling gate, or has waited for less than a minute.",
+    example="a claim for 4 GPUs; no node that the pod may use has more than 2 free",
     fix="See what `dractl explain claim NAME -n NAMESPACE` says device by device, and what would help.",
     needs=("ResourceClaim",),
 )
