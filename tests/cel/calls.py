@@ -64,7 +64,6 @@ STRUCTS = (
     "google.protobuf.Int64Value{}", "google.protobuf.StringValue{}", "google.protobuf.Struct{}",
     "google.protobuf.Empty{}", "google.protobuf.NullValue.NULL_VALUE",
     "google.protobuf.Int64Value{?value: optional.of(@i)}", "google.protobuf.StringValue{?value: optional.none()}",
-    "google.protobuf.Any{type_url: @s, value: @y}",
 )  # fmt: skip
 PARTS = {"@i": t.INT, "@u": t.UINT, "@b": t.BOOL, "@s": t.STRING, "@y": t.BYTES, "@d": t.DOUBLE}
 

@@ -20,6 +20,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "conformance"), str(HERE.parent.parent)]
 
+import calls  # noqa: E402
+import generate  # noqa: E402
 import texts  # noqa: E402
 from grammar import DRIVER, expression  # noqa: E402
 from kind_cel import Checker, device_of  # noqa: E402
@@ -81,6 +83,8 @@ def main() -> int:
     parser.add_argument("--lists", action="store_true")
     parser.add_argument("--file", type=Path, help="expressions, one JSON text a line, instead of random ones")
     parser.add_argument("--texts", choices=texts.KINDS, help="expressions over functions that read texts")
+    parser.add_argument("--calls", action="store_true", help="every overload, macro and form in turn (calls.py)")
+    parser.add_argument("--mutated", action="store_true", help="typed ones and mutations (generate.py)")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
     major, minor = map(int, options.release.split("."))
@@ -96,6 +100,10 @@ def main() -> int:
         wanted = [json.loads(line) for line in options.file.read_text().splitlines()]
     elif options.texts:
         wanted = list(texts.expressions(options.texts, source, options.count))
+    elif options.calls:
+        wanted = list(calls.expressions(source, env, options.count))
+    elif options.mutated:
+        wanted = list(generate.expressions(options.seed, options.count, env))
     else:
         wanted = [expression(source, env, options.depth) for _ in range(options.count)]
     for start in range(0, len(wanted), BATCH):

@@ -84,6 +84,26 @@ def test_texts(release: tuple[int, int]) -> None:
     assert different == []
 
 
+@pytest.mark.parametrize("release", [(1, 34), (1, 36), (1, 37)])
+def test_every_form(release: tuple[int, int]) -> None:
+    """Every overload, macro and form that a release has, each once (``calls.py``)."""
+    known = {each["name"]: device_of(each) for each in document("cel.json.gz")["devices"]}
+    recorded = lines(f"calls-{release[0]}.{release[1]}.jsonl.gz")
+    cases = [(each, Environment(release, list_attributes=each["list"])) for each in recorded]
+    count, different = differences(cases, known)
+    assert count > 1000
+    assert different == []
+
+
+def test_edges() -> None:
+    """Numbers at their limits, long precisions, odd patterns, zones, names, escapes, messages, nesting."""
+    known = {each["name"]: device_of(each) for each in document("cel.json.gz")["devices"]}
+    cases = [(each, Environment((1, 36))) for each in lines("edges-1.36.jsonl.gz")]
+    assert len(cases) == 1020
+    _, different = differences(cases, known)
+    assert different == []
+
+
 @pytest.mark.parametrize("release", [(1, 36), (1, 37)])
 def test_random_expressions(release: tuple[int, int]) -> None:
     recorded = lines(f"recorded-{release[0]}.{release[1]}.jsonl.gz")
