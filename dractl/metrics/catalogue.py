@@ -10,47 +10,58 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A gauge, unless ``kind`` says counter. ``bound`` says what limits the number of series."""
+    """A gauge, unless ``kind`` says counter. ``bound`` says what limits the number of series.
+
+    ``gives_up`` names the labels whose values are not limited by dractl itself, in the order in which they are emptied
+    where a metric would have too many series (see ``dractl.metrics.bounds``); ``merge`` tells how values become one.
+    """
 
     name: str
     help: str
     labels: tuple[str, ...]
     bound: str
+    gives_up: tuple[str, ...] = ()
     kind: str = "gauge"
+    merge: str = "sum"
 
 
 DEVICES = Definition(
     "dractl_devices",
     "Published devices of current pool generations by state: free, used, shared, full, tainted, counters-exhausted, "
     "pool-incomplete, node-missing.",
-    ("driver", "node", "state"),
-    "drivers x nodes x states that occur",
+    ("driver", "pool", "node", "state"),
+    "pools x nodes that use them x states that occur",
+    ("pool", "node", "driver"),
 )
 CLASS_DEVICES = Definition(
     "dractl_class_devices",
     "Devices that a DeviceClass selects, by state.",
     ("class", "state"),
     "classes x states that occur",
+    ("class",),
 )
-POOLS = Definition("dractl_pools", "Pools by completeness.", ("driver", "status"), "drivers x 3")
+POOLS = Definition("dractl_pools", "Pools by completeness.", ("driver", "status"), "drivers x 3", ("driver",))
 CLAIMS = Definition(
     "dractl_claims",
     "ResourceClaims by state: pending, allocated, reserved, deleting. A claim of several classes counts once, under "
     "the class of its first request.",
     ("namespace", "class", "state"),
     "namespaces x classes x 4 that occur",
+    ("class", "namespace"),
 )
 PENDING_AGE = Definition(
     "dractl_claims_pending_age_seconds_max",
     "Age of the oldest claim that a pod waits for and that is not allocated.",
     ("namespace",),
     "namespaces with pending claims",
+    ("namespace",),
+    merge="max",
 )
 PENDING_REASONS = Definition(
     "dractl_claims_pending_reason",
     "Claims that pods wait for, by verdict of the allocator and by the code of the worst finding (none: empty).",
     ("verdict", "code"),
-    "4 verdicts x codes that occur",
+    "5 verdicts x codes that occur",
 )
 FINDINGS = Definition(
     "dractl_findings", "Findings of dractl diagnose.", ("code", "severity", "category"), "codes that occur"
@@ -66,11 +77,30 @@ TOPOLOGY = Definition(
     "4",
 )
 READ_TIME = Definition(
-    "dractl_read_timestamp_seconds", "Unix time of the last complete reading of the cluster.", (), "1"
+    "dractl_read_timestamp_seconds",
+    "Unix time as of which all the other numbers are known to be right: while all kinds are followed, that of the last "
+    "refresh; else when the last of the missing ones was heard of.",
+    (),
+    "1",
 )
-READ_DURATION = Definition("dractl_read_duration_seconds", "How long the last reading and computing took.", (), "1")
-READ_ERRORS = Definition("dractl_read_errors_total", "Readings of the cluster that failed.", (), "1", "counter")
+KIND_TIME = Definition(
+    "dractl_kind_timestamp_seconds",
+    "Unix time as of which the objects of a kind are known. Only with a running cluster.",
+    ("kind",),
+    "kinds",
+)
+READ_DURATION = Definition("dractl_read_duration_seconds", "How long the last computing of the numbers took.", (), "1")
+READ_ERRORS = Definition(
+    "dractl_read_errors_total", "Refreshes that failed, or found kinds that cannot be reached.", (), "1", kind="counter"
+)
 UNSEEN = Definition("dractl_unseen_kinds", "Kinds that could not be read (partial rights).", ("kind",), "kinds")
+LEFT_OUT = Definition(
+    "dractl_labels_left_out",
+    "1 for each label of a metric that is empty because the metric would have had too many series.",
+    ("metric", "label"),
+    "labels that can be given up",
+)
+INFO = Definition("dractl_build_info", "1, with the version of dractl.", ("version",), "1")
 
 OWN: tuple[Definition, ...] = (
     DEVICES,
@@ -83,9 +113,12 @@ OWN: tuple[Definition, ...] = (
     CHECKS,
     TOPOLOGY,
     READ_TIME,
+    KIND_TIME,
     READ_DURATION,
     READ_ERRORS,
     UNSEEN,
+    LEFT_OUT,
+    INFO,
 )
 
 KUBERNETES: dict[str, tuple[str, ...]] = {

@@ -37,11 +37,11 @@ def families(question: Question, now: str | None = None) -> list[Family]:
     context = Context(replace(question, now=now, fixes=False))
     report = diagnose(context.question, context=context)
     return [
-        _counted(catalogue.DEVICES, ((row.driver, row.node or "", row.state) for row in rows)),
+        _counted(catalogue.DEVICES, ((row.driver, row.pool, row.node or "", row.state) for row in rows)),
         _classes(context, rows),
         _counted(catalogue.POOLS, ((pool.driver, pool.status) for pool in pool_list(inventory))),
         _counted(catalogue.CLAIMS, (_claim(claim) for claim in inventory.claims.values())),
-        _ages(inventory, now),
+        ages(inventory, now),
         _reasons(context),
         _findings(report),
         _counted(catalogue.CHECKS, ((check.outcome,) for check in report.checks)),
@@ -81,7 +81,8 @@ def _has_class(request: object) -> bool:
     return bool(getattr(request, "exactly", None) or getattr(request, "first_available", None))
 
 
-def _ages(inventory: Inventory, now: str | None) -> Family:
+def ages(inventory: Inventory, now: str | None) -> Family:
+    """The pending ages alone: they grow while nothing else changes."""
     end = moment(now or inventory.as_of)
     oldest: dict[tuple[str, ...], float] = {}
     for key, claim in inventory.claims.items():

@@ -63,7 +63,9 @@ class ApiServer:
     ``allowed`` answers access reviews, ``on_create`` may change what is created.
     """
 
-    def __init__(self, objects: Iterable[dict[str, Any]], version: str = "v1.36.2", token: str = "") -> None:
+    def __init__(
+        self, objects: Iterable[dict[str, Any]], version: str = "v1.36.2", token: str = "", port: int = 0
+    ) -> None:
         self.objects = list(objects)
         self.version = version
         self.token = token
@@ -82,7 +84,7 @@ class ApiServer:
         self._cuts = 0
         self._moved = threading.Condition()
         self._index()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         # clients that give up are part of the tests
         self._server.handle_error = lambda request, client_address: None

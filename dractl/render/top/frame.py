@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from dractl.render.overview import STATE_MARKS
-from dractl.render.top.board import Board, ClaimItem, FindingItem, Item, NodeItem, View
+from dractl.render.top.board import Board, ClaimItem, FindingItem, Item, NodeItem, View, shown
 from dractl.render.top.session import VIEWS, Session
 from dractl.render.top.spans import Line, cut, fitted, length, plain, wrapped
 
@@ -44,14 +44,19 @@ def frame(session: Session, width: int, height: int, live: str = "", problem: st
     head = [_title(session.board, width, live), _tabs(session, width)][: max(0, height - 3)]
     room = max(0, height - len(head) - 1)
     if session.help:
-        body, where = _help(session.board, width)[:room], ""
+        body, where = _text(session, _help(width), room)
     elif session.details and session.current is not None:
-        body, where = _details(session, session.current, width, room)
+        body, where = _text(session, _details(session.current, width), room)
     else:
         body, where = _list(session, width, room)
     body += [[]] * (room - len(body))
     lines = [*head, *body, _foot(session, width, where, problem)]
-    return [cut(line, width) for line in lines]
+    return [cut(_harmless(line), width) for line in lines]
+
+
+def _harmless(line: Line) -> Line:
+    """Nothing of the cluster may steer the terminal, wherever it came in."""
+    return [(style, shown(text)) for style, text in line]
 
 
 def whole(session: Session, width: int, views: Sequence[View] = VIEWS) -> list[Line]:
@@ -63,12 +68,12 @@ def whole(session: Session, width: int, views: Sequence[View] = VIEWS) -> list[L
         lines += [[], [("title", _tab(board, view, session))]]
         lines += _totals(board, width, 10**6) if view is View.FLEET else []
         items = session.items()
-        drawn = _Drawing(session, items, width, most=10**6)
+        drawn = _Drawing(session, width, most=10**6)
         lines += [[], drawn.head] if view is View.FLEET and items else []
         for item in items:
             lines += [[("", "  "), *line] for line in drawn.lines(item)]
         lines += [[("dim", f"  {_nothing(session)}")]] if not items else []
-    return lines
+    return [_harmless(line) for line in lines]
 
 
 def _title(board: Board, width: int, live: str) -> Line:
@@ -125,23 +130,23 @@ def _list(session: Session, width: int, room: int) -> tuple[list[Line], str]:
     lines: list[Line] = []
     if session.view is View.FLEET and room >= 6:
         lines += _totals(board, width, room - 4 if session.all_totals else room // 3)
-    drawing = _Drawing(session, items, width, most=2 if width >= 80 else 3)
+    drawing = _Drawing(session, width, most=2 if width >= 80 else 3)
     if session.view is View.FLEET and items and room >= 3:
         lines.append([("", " " * len(_MARKER)), *drawing.head])
     if not items:
         return [*lines, [("dim", _nothing(session))]][:room], ""
     place = session.place
     place.cursor = max(0, min(place.cursor, len(items) - 1))
-    place.top, shown = _window(items, place.top, place.cursor, max(1, room - len(lines)), drawing.lines)
-    session.page = max(1, len(shown))
-    for number, rows in enumerate(shown, start=place.top):
+    place.top, visible = _window(items, place.top, place.cursor, max(1, room - len(lines)), drawing.lines)
+    session.page = max(1, len(visible))
+    for number, rows in enumerate(visible, start=place.top):
         chosen = number == place.cursor
         for row, line in enumerate(rows):
             marked: Line = [("", _MARKER if chosen and row == 0 else " " * len(_MARKER)), *line]
             lines.append(_chosen(marked, width) if chosen else marked)
     found, notes = _split(items) if session.view is View.FINDINGS else (len(items), 0)
     more = f" and {notes:,} notes" if notes and width >= 60 else ""
-    last = place.top + len(shown)
+    last = place.top + len(visible)
     return lines[:room], f"{place.top + 1:,}-{last:,} of {found if more else len(items):,}{more}"
 
 
@@ -165,17 +170,17 @@ def _window(
         used, end = used + len(lines(items[end])), end + 1
     while end == len(items) and first > 0 and used + (more := len(lines(items[first - 1]))) <= room:
         first, used = first - 1, used + more
-    shown: list[list[Line]] = []
+    out: list[list[Line]] = []
     left = room
     for item in items[first:]:
         drawn = lines(item)
-        if len(drawn) > left and shown:
+        if len(drawn) > left and out:
             break
-        shown.append(drawn[:left])
+        out.append(drawn[:left])
         left -= len(drawn)
         if left <= 0:
             break
-    return first, shown
+    return first, out
 
 
 def _nothing(session: Session) -> str:
@@ -193,15 +198,14 @@ def _nothing(session: Session) -> str:
 class _Drawing:
     """How the items of one list become lines: columns are as wide as the longest names allow."""
 
-    def __init__(self, session: Session, items: Sequence[Item], width: int, most: int) -> None:
+    def __init__(self, session: Session, width: int, most: int) -> None:
         self.width = width - len(_MARKER)
         self.most = most
-        nodes = [item for item in items if isinstance(item, NodeItem)]
-        self.name = min(max((len(item.name) for item in nodes), default=4), max(12, (self.width - 10) * 2 // 5))
-        self.free = max((len(f"{item.free}/{item.total}") for item in nodes), default=4)
-        self.free = max(self.free, 4)
+        widths = session.widths()
+        self.name = min(max(widths.name, 4), max(12, (self.width - 10) * 2 // 5))
+        self.free = max(widths.free, 4)
         self.devices = max(1, self.width - self.name - self.free - 4)
-        self.labelled = max((_labelled(item) for item in nodes), default=0) <= self.devices
+        self.labelled = widths.devices <= self.devices
 
     @property
     def head(self) -> Line:
@@ -241,14 +245,12 @@ class _Drawing:
         return [[("", f"  {row}")] for row in rows]
 
 
-def _labelled(item: NodeItem) -> int:
-    return sum(len(driver) + len(marks) + 3 for driver, marks in item.groups) - 2
-
-
 def _devices(item: NodeItem, width: int, labelled: bool) -> Line:
     """A mark for each device, by driver; where that is too long, how many are in each state."""
     line: Line = []
-    if not labelled and sum(len(marks) + 1 for _, marks in item.groups) - 1 > width:
+    short = sum(len(marks) + 1 for _, marks in item.groups) - 1
+    labelled = labelled and short + sum(len(driver) + 2 for driver, _ in item.groups) <= width
+    if short > width:
         counts = Counter("".join(marks for _, marks in item.groups))
         return _counts({state: counts[mark] for mark, state in _STATES.items()})
     for number, (driver, marks) in enumerate(item.groups):
@@ -301,17 +303,22 @@ def _totals(board: Board, width: int, room: int) -> list[Line]:
     return lines
 
 
-def _details(session: Session, item: Item, width: int, room: int) -> tuple[list[Line], str]:
+def _details(item: Item, width: int) -> list[Line]:
     lines: list[Line] = []
     for style, text in item.details():
         lines += [[(style, row)] for row in wrapped(text, width)] if text else [[]]
+    return lines
+
+
+def _text(session: Session, lines: list[Line], room: int) -> tuple[list[Line], str]:
+    """The part of a text that is scrolled to."""
     session.page = max(1, room)
     session.details_top = max(0, min(session.details_top, len(lines) - room))
     first = session.details_top
     return lines[first : first + room], f"{first + 1:,}-{min(len(lines), first + room):,} of {len(lines):,}"
 
 
-def _help(board: Board, width: int) -> list[Line]:
+def _help(width: int) -> list[Line]:
     lines: list[Line] = [[("head", "Keys")]]
     keys = max(len(key) for key, _ in _HELP)
     for key, text in _HELP:

@@ -17,12 +17,12 @@ def _name(item: Item) -> tuple[object, ...]:
 
 def _free(item: Item) -> tuple[object, ...]:
     assert isinstance(item, NodeItem)
-    return (-item.free, natural(item.name))
+    return (-item.free,)
 
 
 def _trouble(item: Item) -> tuple[object, ...]:
     assert isinstance(item, NodeItem)
-    return (-item.trouble, natural(item.name))
+    return (-item.trouble,)
 
 
 def _created(item: Item) -> tuple[object, ...]:
@@ -45,14 +45,14 @@ def _subject(item: Item) -> tuple[object, ...]:
     return (not item.subject, natural(item.subject), item.code)
 
 
-Order = tuple[str, Callable[[Item], tuple[object, ...]]]
+Order = tuple[str, Callable[[Item], tuple[object, ...]] | None]
 
 ORDERS: dict[View, tuple[Order, ...]] = {
-    View.FLEET: (("name", _name), ("most free", _free), ("most trouble", _trouble)),
+    View.FLEET: (("name", None), ("most free", _free), ("most trouble", _trouble)),
     View.CLAIMS: (("oldest", _created), ("name", _name)),
     View.FINDINGS: (("worst", _severity), ("code", _code), ("subject", _subject)),
 }
-"""In which orders each list can be shown; the first one at the start."""
+"""In which orders each list can be shown, the first one at the start. None: that of the board; it also breaks ties."""
 
 
 @dataclass(slots=True)
@@ -62,6 +62,26 @@ class Place:
     cursor: int = 0
     top: int = 0
     order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """The greatest widths among the nodes of a list: names, counts, devices with their drivers' names."""
+
+    name: int
+    free: int
+    devices: int
+
+    @staticmethod
+    def of(items: Sequence[Item]) -> Widths:
+        """Measure a list; other items than nodes have no columns."""
+        nodes = [item for item in items if isinstance(item, NodeItem)]
+        devices = (sum(len(driver) + len(marks) + 3 for driver, marks in item.groups) - 2 for item in nodes)
+        return Widths(
+            max((len(item.name) for item in nodes), default=4),
+            max((len(f"{item.free}/{item.total}") for item in nodes), default=4),
+            max(devices, default=0),
+        )
 
 
 @dataclass(slots=True)
@@ -82,6 +102,7 @@ class Session:
     """Whether a new reading was asked for; whoever reads sets it back."""
     places: dict[View, Place] = field(default_factory=lambda: {view: Place() for view in VIEWS})
     _shown: dict[tuple[View, str, int], list[Item]] = field(default_factory=dict)
+    _widths: tuple[Sequence[Item], Widths] | None = None
 
     @property
     def place(self) -> Place:
@@ -108,11 +129,20 @@ class Session:
         if found is None:
             words = key[1].split()
             every = self.board.items(view)
-            chosen = [item for item in every if not words or all(word in item.searched() for word in words)]
-            found = sorted(chosen, key=ORDERS[view][order][1])
+            found = [item for item in every if not words or all(word in item.searched() for word in words)]
+            by = ORDERS[view][order][1]
+            if by is not None:
+                found.sort(key=by)
             self._shown = {one: items for one, items in self._shown.items() if one[0] is not view}
             self._shown[key] = found
         return found
+
+    def widths(self) -> Widths:
+        """The widths of the list on the screen. Kept as long as the list is."""
+        items = self.items()
+        if self._widths is None or self._widths[0] is not items:
+            self._widths = (items, Widths.of(items))
+        return self._widths[1]
 
     def show(self, board: Board) -> None:
         """Go on with a new state of the cluster; the cursors stay on their items."""
@@ -138,8 +168,9 @@ class Session:
         if self.typing:
             self._typed(key)
         elif self.help:
-            self.help = False
-            self.done = key == "q"
+            if not self._scroll(key):
+                self.help = False
+                self.done = key == "q"
         elif self.details:
             self._in_details(key)
         else:
@@ -166,12 +197,18 @@ class Session:
             for place in self.places.values():
                 place.cursor = place.top = 0
 
-    def _in_details(self, key: str) -> None:
+    def _scroll(self, key: str) -> bool:
+        """Scroll a text; whether the key does that."""
         steps = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -self.page, "page-down": self.page, " ": self.page,
                  "home": -(10**9), "g": -(10**9), "end": 10**9, "G": 10**9}  # fmt: skip
         if key in steps:
             self.details_top = max(0, self.details_top + steps[key])
-        elif key in ("escape", "enter", "left", "backspace", "h"):
+        return key in steps
+
+    def _in_details(self, key: str) -> None:
+        if self._scroll(key):
+            return
+        if key in ("escape", "enter", "left", "backspace", "h"):
             self.details = False
         elif key in ("n", "p"):
             self._move("down" if key == "n" else "up")
@@ -207,7 +244,7 @@ class Session:
         if key == "q":
             self.done = True
         elif key == "?":
-            self.help = True
+            self.help, self.details_top = True, 0
         elif key == "r":
             self.reload = True
 
