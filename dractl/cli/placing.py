@@ -37,7 +37,12 @@ def problem_item(problem: Problem) -> Item:
         message = "the file is a template that has not been rendered ({{ }} is no YAML)"
     elif problem.context:
         message = f"{message} ({problem.context})"
-    fault = Fault(rule, message, hint=_HINTS.get(problem.kind, ""))
+    hint = _HINTS.get(problem.kind, "")
+    excerpt = problem.place.excerpt if problem.place else ""
+    if "mapping values are not allowed" in message and "expression:" in excerpt:
+        # the second colon of a line: that of a CEL condition
+        hint = "put the expression in quotes, or write it as a block: expression: |- and the text on the next line"
+    fault = Fault(rule, message, hint=hint)
     return item_at(fault, problem.place, problem.source, None, 0)
 
 

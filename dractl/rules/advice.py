@@ -67,6 +67,16 @@ TEMPLATE_ELSEWHERE = Rule(
     fix="Put both into one namespace.",
 )
 
+ONE_CLAIM_FOR_ALL = Rule(
+    "DRA107",
+    "one-claim-for-all-replicas",
+    "Several pods of a workload that share one claim",
+    _INFO,
+    cause="resourceClaimName names one claim, and all pods of the workload share its devices: they can run only on the "
+    "node where it is allocated. Pods that want devices of their own need a template.",
+    fix="Use resourceClaimTemplateName, unless the pods are to share the devices.",
+)
+
 # --- requests -------------------------------------------------------------------------------------------------------
 
 TOO_MANY_DEVICES = Rule(
@@ -417,6 +427,36 @@ STATUS_IGNORED = Rule(
     fix="Leave it out.",
 )
 
+ROLE_WORDS = Rule(
+    "DRA165",
+    "role-grants-nothing",
+    "A rule of a role that names no resource of resource.k8s.io",
+    _WARNING,
+    cause="A role may name groups and resources that do not exist; such a rule grants nothing and nobody says so. "
+    "Groups stand without version, resources in the plural and in lower case.",
+    example='apiGroups: ["resource.k8s.io/v1"]',
+    fix='`apiGroups: ["resource.k8s.io"]`, `resources: ["resourceclaims", "resourceslices"]`.',
+)
+DRIVER_ROLE = Rule(
+    "DRA166",
+    "driver-role-of-before",
+    "A driver's role from before 1.36",
+    _WARNING,
+    cause="Since 1.36 writing status.devices of a claim also takes `associated-node:update` or `associated-node:patch` "
+    "on resourceclaims/driver.",
+    fix="Add the rule for resourceclaims/driver with the driver's name under resourceNames.",
+    reference="KEP-4817",
+)
+QUOTA_KEY = Rule(
+    "DRA167",
+    "quota-counts-nothing",
+    "A quota for a resource that nobody counts",
+    _WARNING,
+    cause="A ResourceQuota takes any well formed name. Claims are counted as count/resourceclaims.resource.k8s.io, "
+    "devices as CLASS.deviceclass.resource.k8s.io/devices.",
+    fix="Write the name as it is counted.",
+)
+
 # --- releases and gates ---------------------------------------------------------------------------------------------
 
 DROPPED_FIELD = Rule(
@@ -514,6 +554,17 @@ INIT_ERROR_HIDDEN = Rule(
     "allocatable.",
 )
 
+DRIVER_FOLDERS = Rule(
+    "DRA188",
+    "driver-cannot-register",
+    "A DRA driver that cannot register with the kubelet",
+    _WARNING,
+    cause="kubelet finds DRA drivers by sockets in /var/lib/kubelet/plugins_registry on the host. A driver that does "
+    "not mount that folder runs and is never registered.",
+    fix="Mount hostPath /var/lib/kubelet/plugins_registry and /var/lib/kubelet/plugins at the same paths.",
+    reference="https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
+)
+
 # --- the fleet ------------------------------------------------------------------------------------------------------
 
 FITS_NOWHERE = Rule(
@@ -540,6 +591,7 @@ RULES: tuple[Rule, ...] = (
     REQUEST_NOT_IN_CLAIM,
     CLAIM_NOT_USED,
     TEMPLATE_ELSEWHERE,
+    ONE_CLAIM_FOR_ALL,
     TOO_MANY_DEVICES,
     UNPUBLISHED,
     TWO_CONSTRAINTS,
@@ -576,6 +628,9 @@ RULES: tuple[Rule, ...] = (
     LONG_CLASS_NAME,
     NAME_CUT,
     STATUS_IGNORED,
+    ROLE_WORDS,
+    DRIVER_ROLE,
+    QUOTA_KEY,
     DROPPED_FIELD,
     GATE_REFUSES,
     NEWER_FIELD,
@@ -586,6 +641,7 @@ RULES: tuple[Rule, ...] = (
     CLAIM_AND_RESOURCE,
     PLUGIN_ASKS_ITSELF,
     INIT_ERROR_HIDDEN,
+    DRIVER_FOLDERS,
     FITS_NOWHERE,
     FLEET_NOTE,
 )

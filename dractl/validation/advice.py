@@ -13,6 +13,7 @@ from dractl.kube import drivers
 from dractl.kube.quantity import Quantity, QuantityError
 from dractl.kube.semver import Semver
 from dractl.rules import advice as rules
+from dractl.rules.finding import Severity
 from dractl.validation.model import (
     ClaimView,
     Fault,
@@ -58,6 +59,7 @@ def advice(value: Json, settings: Settings, environment: Environment) -> list[Fa
     else:
         for pod in pod_views(value):
             faults += _pod(pod, kind)
+            faults += _shared(pod, kind, value)
     return faults
 
 
@@ -172,6 +174,8 @@ def selectors_of(
 def _selector(path: Path, view: SelectorView) -> Iterator[Fault]:
     for read in view.reads:
         yield from _read_fault(path, read)
+    for where, names, offset in view.dotted:
+        yield _dotted_fault(path, where, names, offset)
     for comparison in view.comparisons:
         yield from _comparison_fault(path, comparison)
     for function, value, offset in view.constants:
@@ -179,6 +183,17 @@ def _selector(path: Path, view: SelectorView) -> Iterator[Fault]:
             what = "quantity" if function == "quantity" else "semantic version (three numbers)"
             message = f'"{value}" is no {what}: the expression compiles and fails on every device'
             yield Fault(rules.BAD_CONSTANT, message, path, offset=offset)
+
+
+def _dotted_fault(path: Path, where: str, names: tuple[str, ...], offset: int) -> Fault:
+    """``device.attributes.gpu.nvidia.com.model``: each dot is a step of its own."""
+    base = f"device.{where}"
+    domain, name = ".".join(names[:-1]), names[-1]
+    message = (
+        f'{base}.{".".join(names)} reads {names[1]} of a domain "{names[0]}": every dot is a step, and a domain with '
+        "dots stands in brackets; it compiles and fails on every device (no such key)"
+    )
+    return Fault(rules.UNPUBLISHED, message, path, offset=offset, hint=f'write {base}["{domain}"].{name}')
 
 
 def _is_constant(function: str, value: str) -> bool:
@@ -318,11 +333,12 @@ def config_faults(path: Path, entry: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(rules.CONFIG_CONTENT, message, (*base, "kind"))
         return
     spec = {**known[0].fields, "apiVersion": str, "kind": str}
-    yield from _fields(parameters, spec, base, driver.name)
+    wrong = list(_fields(parameters, spec, base, driver.name))
+    yield from wrong
     if known[0].gate:
         message = f"{kind} works only if the driver runs with its feature gate {known[0].gate}, off by default"
         yield Fault(rules.DRIVER_GATE, message, (*base, "kind"), evidence={"gate": known[0].gate})
-    yield from _sharing(parameters, base, driver.name)
+    yield from _sharing(parameters, base, driver.name, right=not wrong)
 
 
 _CONFIG_OF_TYPE = {"gpu": "GpuConfig", "mig": "MigDeviceConfig", "vfio": "VfioDeviceConfig"}
@@ -364,7 +380,7 @@ def _fields(value: Mapping[str, Any], spec: Mapping[str, Any], path: Path, drive
             yield Fault(rules.CONFIG_CONTENT, message, here)
 
 
-def _sharing(parameters: Mapping[str, Any], base: Path, driver: str) -> Iterator[Fault]:
+def _sharing(parameters: Mapping[str, Any], base: Path, driver: str, right: bool) -> Iterator[Fault]:
     """NVIDIA's sharing strategies and the driver's gates for their settings."""
     sharing = mapping(parameters.get("sharing"))
     strategy = text(sharing.get("strategy"))
@@ -374,7 +390,8 @@ def _sharing(parameters: Mapping[str, Any], base: Path, driver: str) -> Iterator
             message = (
                 f"{block} belongs to strategy {other}, the strategy is {strategy}: the driver refuses both together"
             )
-            yield Fault(rules.CONFIG_CONTENT, message, (*base, "sharing", block), key=True)
+            if strategy in blocks:
+                yield Fault(rules.CONFIG_CONTENT, message, (*base, "sharing", block), key=True)
     gate = drivers.NVIDIA_GATES.get(strategy)
     if gate is None or driver != "gpu.nvidia.com":
         return
@@ -394,8 +411,8 @@ def _sharing(parameters: Mapping[str, Any], base: Path, driver: str) -> Iterator
         hint=hint,
         evidence={
             "gate": gate,
-            "note": "the API server does not look into opaque parameters; apiVersion, kind and field names here are "
-            "spelled as the driver wants them",
+            "note": "the API server does not look into opaque parameters"
+            + ("; apiVersion, kind and field names here are spelled as the driver wants them" if right else ""),
         },
     )
 
@@ -512,10 +529,13 @@ def _pod(pod: PodView, kind: str) -> Iterator[Fault]:
         for _, container in pod.containers()
         for _, claim in entries(at(container, "resources", "claims"))
     }
+    listed = {text(claim.get("name")) for _, claim in entries(pod.spec.get("resourceClaims"))}
+    # a container that names another claim, or names it in the wrong place, is the fault to tell
+    astray = bool(used - listed) or any("claims" in container for _, container in pod.containers())
     for index, claim in entries(pod.spec.get("resourceClaims")):
         name = text(claim.get("name"))
         path = (*pod.path, "resourceClaims", index)
-        if name and name not in used:
+        if name and name not in used and not astray:
             message = f"no container uses claim {name}: its devices are allocated and no container sees them"
             yield Fault(rules.CLAIM_NOT_USED, message, path, hint=f"resources: claims: [{{name: {name}}}]")
         long = len(pod.name) + len(name) + 2
@@ -525,6 +545,35 @@ def _pod(pod: PodView, kind: str) -> Iterator[Fault]:
             )
             yield Fault(rules.NAME_CUT, message, path)
     yield from _claim_beside_resource(pod)
+
+
+def _shared(pod: PodView, kind: str, value: Json) -> Iterator[Fault]:
+    """One claim for all pods of a workload."""
+    counts = {
+        "Deployment": at(value, "spec", "replicas"),
+        "ReplicaSet": at(value, "spec", "replicas"),
+        "StatefulSet": at(value, "spec", "replicas"),
+        "Job": at(value, "spec", "parallelism"),
+    }
+    number = counts.get(kind)
+    if kind != "DaemonSet" and not (isinstance(number, int) and number > 1):
+        return
+    for index, claim in entries(pod.spec.get("resourceClaims")):
+        name = text(claim.get("resourceClaimName"))
+        if not name:
+            continue
+        pods = "the pods of all nodes" if kind == "DaemonSet" else f"all {number} pods"
+        message = f"{pods} share claim {name} and its devices: they can run only where it is allocated"
+        if kind == "DaemonSet":
+            message += ", so the pods of the other nodes wait for ever"
+        yield Fault(
+            rules.ONE_CLAIM_FOR_ALL,
+            message,
+            (*pod.path, "resourceClaims", index, "resourceClaimName"),
+            key=True,
+            hint="for devices of its own in each pod: resourceClaimTemplateName",
+            severity=Severity.WARNING if kind == "DaemonSet" else None,
+        )
 
 
 def _claim_beside_resource(pod: PodView) -> Iterator[Fault]:

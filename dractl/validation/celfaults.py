@@ -83,7 +83,7 @@ def _explain(text: str, expression: str, tree: Ast | None, offset: int) -> tuple
     if match:
         return _undeclared(match[1], text)
     if text.startswith("Syntax error"):
-        return f"the expression is not valid CEL: {text}", _syntax_hint(text)
+        return f"the expression is not valid CEL: {text}", _syntax_hint(text, expression)
     return f"the expression does not compile: {text}", ""
 
 
@@ -111,11 +111,16 @@ def _no_overload(function: str, applied: str, expression: str, tree: Ast | None,
     return f"{function} has no form for {shown}", ""
 
 
-def _syntax_hint(text: str) -> str:
+def _syntax_hint(text: str, expression: str) -> str:
     """What was meant by some usual slips."""
     if "token recognition error at: '= " in text or "token recognition error at: '='" in text:
         return "== compares, = means nothing in CEL"
     match = re.search(r"(?:mismatched|extraneous) input '(\w+)'", text)
+    if match and _UNITS.fullmatch(match[1]):
+        bare = re.search(rf"(>=|<=|==|>|<)\s*(\d+(?:\.\d+)?{match[1]})\b", expression)
+        unit = match[1].removesuffix("B")
+        sign, amount = (bare[1], bare[2].removesuffix("B")) if bare else (">=", f"40{unit}")
+        return f'an amount stands in quantity(): write .compareTo(quantity("{amount}")) {sign} 0'
     return f"write {_CONFUSED[match[1]]}" if match and match[1] in _CONFUSED else ""
 
 
@@ -131,6 +136,11 @@ def _member_proposal(node: Call | None) -> tuple[str, str] | None:
         base, key = source_text(place.args[0]), place.args[1].value
         if not isinstance(key, str):
             continue
+        if side is place and base in ("device.attributes", "device.capacity") and "." not in key:
+            return (
+                f'{base}["{key}"] is all that a domain "{key}" has; a name stands behind its domain',
+                f'write {base}["DRIVER"].{key}, with the name of the driver',
+            )
         if side is place and base == "device.attributes" and "/" in key:
             domain, _, name = key.rpartition("/")
             return "the domain and the name are two steps", f'write device.attributes["{domain}"].{name}'
@@ -186,6 +196,8 @@ def _quantity_proposal(sign: str, node: Call | None) -> str:
         proposal += f" or .{_METHODS[sign]}({value})"
     return proposal
 
+
+_UNITS = re.compile(r"[KMGTP]i?B?")
 
 _CONFUSED = {
     "Quantity": "quantity(...) in lower case",

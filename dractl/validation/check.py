@@ -12,6 +12,7 @@ from dractl.validation import facts as collected
 from dractl.validation import server, versions
 from dractl.validation.advice import advice
 from dractl.validation.applying import as_applied
+from dractl.validation.around import around_faults
 from dractl.validation.model import Fault, Json, Path, group_of, mapping, pod_views, text
 from dractl.validation.plugins import plugin_faults
 from dractl.validation.settings import GROUP, Settings
@@ -84,7 +85,8 @@ def check_object(
         _check_pods(checked, value, settings)
         _advise(checked, value, settings)
     else:
-        checked.verdict = PASSED_OVER
+        checked.faults += around_faults(value, settings)
+        checked.verdict = ACCEPTED if checked.faults else PASSED_OVER
     if checked.verdict == ACCEPTED and any(_counts(fault) for fault in checked.faults):
         checked.verdict = WARNED
     return checked
@@ -196,6 +198,7 @@ def _advise(checked: Checked, value: Json, settings: Settings) -> None:
         found = [fault for fault in found if fault.rule is not advice_rules.EMPTY_CLAIM]
     checked.faults += found
     checked.faults += plugin_faults(value)
+    checked.faults += around_faults(value, settings)
     checked.facts = collected.collect(value, environment, settings.namespace)
 
 
@@ -204,6 +207,7 @@ def _advise(checked: Checked, value: Json, settings: Settings) -> None:
 
 def _check_pods(checked: Checked, value: Json, settings: Settings) -> None:
     """The claim rules for every pod template of an object; the rest of it is another controller's business."""
+    foreign = group_of(checked.api_version) not in ("", "apps", "batch")
     for pod in pod_views(value):
         stand_in = {
             "apiVersion": "v1",
@@ -217,6 +221,9 @@ def _check_pods(checked: Checked, value: Json, settings: Settings) -> None:
         for fault in judgement.faults:
             if fault.path[:1] == ("spec",) and any(step in _TEMPLATE_FIELDS for step in fault.path):
                 fault.path = (*pod.path, *fault.path[1:])
+                if foreign and not fault.server.startswith(("unknown field", "json: ")):
+                    note = f"said of the pods that the {checked.kind}'s controller makes of this template"
+                    fault.evidence.setdefault("note", note)
                 fault.also = tuple((*pod.path, *path[1:]) for path in fault.also)
                 checked.faults.append(fault)
                 checked.verdict = REJECTED

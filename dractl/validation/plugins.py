@@ -19,6 +19,8 @@ _NAME = re.compile(
     r"device-?plugin|deviceplugin|-dp-ds|gpu-plugin|(gpu|qat|dsa|sgx|fpga|npu)-plugin\b|shared-dp", re.IGNORECASE
 )
 _NOT = re.compile(r"dra-driver|dra-plugin|kubelet-?plugin|config-manager", re.IGNORECASE)
+_DRIVER = re.compile(r"\bdra-driver|\bdra-plugin|dra-kubelet-?plugin|resource-driver", re.IGNORECASE)
+_SIDE = re.compile(r"controller|webhook|device-?plugin", re.IGNORECASE)
 _MIG_FLAG = re.compile(r"--mig-strategy[= ](\w+)")
 
 
@@ -51,6 +53,12 @@ def plugin_faults(value: Json) -> Iterator[Fault]:
             yield from _toleration(pod, container[1])
             yield from _mig(*container, pod)
             yield from _own_resource(*container, pod)
+
+
+def is_dra_driver(pod: PodView, container: Mapping[str, Any]) -> bool:
+    """Whether a container is the kubelet plugin of a DRA driver, by its names."""
+    names = f"{pod.name} {text(container.get('name'))} {text(container.get('image'))}"
+    return _DRIVER.search(names) is not None and not _SIDE.search(names)
 
 
 def _plugin_container(pod: PodView) -> tuple[Path, Mapping[str, Any]] | None:

@@ -51,6 +51,8 @@ class SelectorView:
     comparisons: list[Comparison] = field(default_factory=list)
     constants: list[tuple[str, str, int]] = field(default_factory=list)
     """Texts given to quantity() and semver(): function, text, place."""
+    dotted: list[tuple[str, tuple[str, ...], int]] = field(default_factory=list)
+    """Reads of a domain without brackets: attributes or capacity, the names behind it, place."""
 
 
 @lru_cache(maxsize=4096)
@@ -83,7 +85,26 @@ def _view(tree: Ast) -> SelectorView:
             if comparison is not None:
                 view.comparisons.append(comparison)
     view.guarded = _safe_elsewhere(tree.root, asked)
+    view.dotted = _dotted(tree)
     return view
+
+
+def _dotted(tree: Ast) -> list[tuple[str, tuple[str, ...], int]]:
+    """The longest chains of dots behind ``device.attributes`` and ``device.capacity``, of three names or more."""
+    nodes = list(bottom_up(tree.root))
+    inner = {id(node.operand) for node in nodes if isinstance(node, Select)}
+    out = []
+    for node in nodes:
+        names: list[str] = []
+        here: Node = node
+        while isinstance(here, Select):
+            names.insert(0, here.field)
+            here = here.operand
+        if not (isinstance(here, Ident) and here.name == "device") or id(node) in inner:
+            continue
+        if len(names) > 3 and names[0] in ("attributes", "capacity"):
+            out.append((names[0], tuple(names[1:]), here.pos))
+    return out
 
 
 def _member(node: Node) -> tuple[str, str] | None:

@@ -172,7 +172,13 @@ def newest_version(kind: str, release: Release) -> str:
 
 def _older_version(found: Standing, settings: Settings) -> str:
     version = newest_version(found.kind, settings.release)
-    return f"{settings.version} has {GROUP}/{version} {found.kind}" if version else ""
+    if not version:
+        return ""
+    hint = f"{settings.version} has {GROUP}/{version} {found.kind}"
+    if not served_by_default(version, found.kind, settings.release):
+        gate = "" if settings.enabled("DynamicResourceAllocation") else " and gate DynamicResourceAllocation on"
+        hint += f", where its API server runs with --runtime-config={GROUP}/{version}=true{gate}"
+    return hint
 
 
 def served_by_default(version: str, kind: str, release: Release) -> bool:
@@ -228,6 +234,10 @@ def _not_served(found: Standing, settings: Settings, source: str) -> list[Fault]
     ]
 
 
+_STEM = 6
+"""A word of so many letters that only one known word begins with is taken for that word."""
+
+
 def closest(name: str, known: list[str], limit: int = 3) -> str:
     """The most similar of the known words, or an empty text: capitals do not count, a few letters may differ."""
     if not name:
@@ -241,7 +251,10 @@ def closest(name: str, known: list[str], limit: int = 3) -> str:
         distance = _distance(lowered, other, best_distance)
         if distance < best_distance:
             best, best_distance = word, distance
-    return best if best_distance <= min(limit, max(1, len(name) // 3)) else ""
+    if best_distance <= min(limit, max(1, len(name) // 3)):
+        return best
+    longer = [word for word in known if len(name) >= _STEM and word.lower().startswith(lowered)]
+    return longer[0] if len(longer) == 1 else ""
 
 
 def _distance(first: str, second: str, limit: int) -> int:

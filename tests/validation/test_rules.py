@@ -105,6 +105,38 @@ def plugin(
     }
 
 
+def dra_driver(path: str) -> dict[str, Any]:
+    body = plugin(path)
+    body["spec"]["template"]["spec"]["containers"][0] |= {
+        "image": "registry.example/dra-driver-x:1",
+        "volumeMounts": [],
+    }
+    return body
+
+
+def deployment(entry: dict[str, Any], kind: str = "Deployment", replicas: int = 2) -> dict[str, Any]:
+    container = {"name": "main", "image": "i:1", "resources": {"claims": [{"name": entry["name"]}]}}
+    body = {"labels": {"app": "x"}}
+    spec = {
+        "selector": {"matchLabels": {"app": "x"}},
+        "template": {"metadata": body, "spec": {"containers": [container], "resourceClaims": [entry]}},
+    }
+    counted = {} if kind == "DaemonSet" else {"replicas": replicas}
+    meta = {"name": "w", "namespace": "ns"}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": {**counted, **spec}}
+
+
+def role(groups: list[str], resources: list[str], verbs: list[str] | None = None) -> dict[str, Any]:
+    rules = [{"apiGroups": groups, "resources": resources, "verbs": verbs or ["get"]}]
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    return {**kind, "metadata": {"name": "some-driver"}, "rules": rules}
+
+
+def quota(name: str) -> dict[str, Any]:
+    meta = {"name": "q", "namespace": "ns"}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": {name: "1"}}}
+
+
 def namespace(**labels: str) -> dict[str, Any]:
     named = {key.replace("__", "/").replace("_", "."): value for key, value in labels.items()}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns", "labels": named}}
@@ -208,6 +240,11 @@ CASES: dict[str, Case] = {
     "DRA106": (
         [pod(ENTRY, [{"name": "e"}]), template(namespace="other")],
         [pod(ENTRY, [{"name": "e"}]), template()],
+        [],
+    ),
+    "DRA107": (
+        deployment({"name": "e", "resourceClaimName": "x"}),
+        deployment({"name": "e", "resourceClaimTemplateName": "x"}),
         [],
     ),
     "DRA110": (claim({"count": 33}), claim({"count": 32}), []),
@@ -378,6 +415,13 @@ CASES: dict[str, Case] = {
     "DRA162": (device_class(name="x" * 64), device_class(name="x" * 63), []),
     "DRA163": (pod(ENTRY, [{"name": "e"}], "p" * 55), pod(ENTRY, [{"name": "e"}], "p" * 54), []),
     "DRA164": ({**claim(), "status": {"reservedFor": []}}, claim(), []),
+    "DRA165": (role(["resource.k8s.io/v1"], ["resourceslices"]), role(["resource.k8s.io"], ["resourceslices"]), []),
+    "DRA166": (
+        role(["resource.k8s.io"], ["resourceslices", "resourceclaims/status"], ["create", "update"]),
+        role(["resource.k8s.io"], ["resourceslices", "resourceclaims/status"], ["get"]),
+        [],
+    ),
+    "DRA167": (quota("count/resourceclaims"), quota("count/resourceclaims.resource.k8s.io"), []),
     "DRA170": (
         claim({"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]}),
         claim(),
@@ -420,6 +464,7 @@ CASES: dict[str, Case] = {
         [],
     ),
     "DRA187": (plugin(args=["--fail-on-init-error=false"]), plugin(args=["--fail-on-init-error=true"]), []),
+    "DRA188": (dra_driver("/var/lib/kubelet/device-plugins"), dra_driver("/var/lib/kubelet/plugins_registry"), []),
 }
 ELSEWHERE = {
     # tests/cli/test_validate.py: input that cannot be read, updates, fleets
@@ -465,6 +510,18 @@ WORDS = [
     (selector('device.attributes["a.b/c"].d == "x"'), "DRA111", ["the domain ends before the first slash"]),
     (selector('device.driver = "x"'), "DRA030", ["== compares"]),
     (selector('device.driver == "x" and true'), "DRA030", ["write &&"]),
+    (selector("device.attributes.a.b.model == 'x'"), "DRA111", ['write device.attributes["a.b"].model']),
+    (selector('device.attributes["type"] == "gpu"'), "DRA030", ['device.attributes["DRIVER"].type']),
+    (selector('device.capacity["d.e"].m >= 40Gi'), "DRA030", ['.compareTo(quantity("40Gi")) >= 0']),
+    (claim({"deviceClass": "x"}), "DRA010", ["did you mean deviceClassName?"]),
+    (role(["resource.k8s.io"], ["resourceclaim"]), "DRA165", ["did you mean resourceclaims?"]),
+    (role(["resource.k8s.io"], ["resourceclasses"]), "DRA165", ["no resourceclasses since Kubernetes 1.31"]),
+    (role(["resource.k8s.io"], ["resourceclaims/state"]), "DRA165", ["have no subresource state"]),
+    (
+        deployment({"name": "e", "resourceClaimName": "x"}, "DaemonSet"),
+        "DRA107",
+        ["the pods of the other nodes wait for ever"],
+    ),
     (selector('device.driver == "x" && foo'), "DRA030", ["uses foo, which does not exist here"]),
     (
         selector('device.attributes["x"].memory >= quantity("1Gi")'),
