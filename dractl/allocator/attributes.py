@@ -12,7 +12,7 @@ from dractl.allocator.profile import Profile
 from dractl.allocator.request import RequestSpec
 from dractl.cel.derived import DerivedError, derive
 from dractl.cel.selector import Selector, compile_selector
-from dractl.kube.objects import Device, DeviceAttribute
+from dractl.kube.objects import Device, DeviceAttribute, DeviceRequest
 
 Lookup = Callable[[RequestSpec, str, Device, str], DeviceAttribute | None]
 """Gives the attribute that a constraint sees: (request, driver, device, name)."""
@@ -58,17 +58,25 @@ class Attributes:
         Raises:
             DerivedFailure: when it cannot be derived.
         """
-        expression = self.expression(spec, name)
+        return self.of_request(spec.request, driver, device, name)
+
+    def of_request(self, request: DeviceRequest, driver: str, device: Device, name: str) -> DeviceAttribute | None:
+        """The same for a request or alternative as the claim has it."""
+        expression = self.derivation(request, name)
         if expression is None:
             return published_attribute(driver, device, name)
         return self._derived(compile_selector(expression, self._environment), driver, device, name)
 
     def expression(self, spec: RequestSpec, name: str) -> str | None:
         """The expression with which a request derives an attribute, if it does."""
+        return self.derivation(spec.request, name)
+
+    def derivation(self, request: DeviceRequest, name: str) -> str | None:
+        """The same for a request or alternative as the claim has it."""
         if not self._on:
             return None
         found = None
-        for item in spec.request.derived_attributes:
+        for item in request.derived_attributes:
             if item.name == name:
                 found = item.expression  # of equal names the last counts
         return found

@@ -94,11 +94,18 @@ class Proofs:
                     self._look(plan, spec)
                     if (claim, number) >= (part.claim, part.request) and id(spec) in self._risky:
                         return False
-        bounds = Bounds(self._plans, specs, self._options, self._counts, self._attributes.of, self._distinct)
+        bounds = Bounds(self._plans, specs, self._options, self._needed, self._attributes.of, self._distinct)
         try:
             return bounds.impossible()
         except DerivedFailure:
             return False
+
+    def _needed(self, spec: RequestSpec) -> int:
+        """How many different devices a request needs; where all orders are tried, one may be shared for all of them."""
+        count = self._counts(spec)
+        if count < 2 or spec.wants_all or q.PERMUTATIONS not in self._profile.quirks:
+            return count
+        return 1 if any(candidate.multi for candidate in self._options[id(spec)]) else count
 
     def _look(self, plan: ClaimPlan, spec: RequestSpec) -> None:
         """Find the devices that a request could have if nothing else was wanted, and whether that may be an error."""

@@ -472,11 +472,11 @@ class Tracer:
                     causes += [self._too_few(entry, constraints) for entry in own]
         return causes or self._joint(seen)
 
-    @staticmethod
-    def _short(entry: _Seen) -> bool:
-        return (
-            bool(entry.blocked) or len(entry.left) < max(entry.trace.needed, 1) or (entry.trace.needed > RESULTS_LIMIT)
-        )
+    def _short(self, entry: _Seen) -> bool:
+        needed = entry.trace.needed
+        if needed > 1 and q.PERMUTATIONS in self._profile.quirks and any(c.multi for c in entry.left):
+            needed = 1  # all orders are tried, so that one device may be shared within the request
+        return bool(entry.blocked) or len(entry.left) < max(needed, 1) or entry.trace.needed > RESULTS_LIMIT
 
     def _too_few(self, entry: _Seen, constraints: Sequence[ConstraintTrace]) -> Cause:
         trace = entry.trace

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from dractl.allocator.attributes import published_attribute
 from dractl.explain.answer import Answer
 from dractl.explain.case import Case, NodeAnswer
-from dractl.explain.constraints import Rule, attribute_of
+from dractl.explain.constraints import Rule
 from dractl.explain.nodes import NO_ATTRIBUTE
 from dractl.explain.statements import noun
 from dractl.explain.survey import Candidate
@@ -36,7 +37,13 @@ def explain_missing(case: Case, answer: Answer, answers: Sequence[NodeAnswer]) -
 def _explain(case: Case, answer: Answer, rule: Rule) -> None:
     asks = case.survey.asks
     devices = {index: _matched(case, index) for index in rule.asks}
-    lacking = [index for index in rule.asks if devices[index] and not any(_has(rule, one) for one in devices[index])]
+    lacking = [
+        index
+        for index in rule.asks
+        if devices[index]
+        and not case.survey.derives(index, rule.attribute)
+        and not any(_has(rule, one) for one in devices[index])
+    ]
     for index in lacking:
         name = noun(asks[index])
         same = _same_meaning(rule.attribute, devices[index])
@@ -92,11 +99,11 @@ def _matched(case: Case, index: int) -> list[Candidate]:
 
 
 def _has(rule: Rule, candidate: Candidate) -> bool:
-    return attribute_of(candidate.id.driver, candidate.device, rule.attribute) is not None
+    return published_attribute(candidate.id.driver, candidate.device, rule.attribute) is not None
 
 
 def _values(rule: Rule, candidates: Iterable[Candidate]) -> set[str]:
-    found = (attribute_of(one.id.driver, one.device, rule.attribute) for one in candidates)
+    found = (published_attribute(one.id.driver, one.device, rule.attribute) for one in candidates)
     return {attribute_text(attribute.value) for attribute in found if attribute is not None}
 
 

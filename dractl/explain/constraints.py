@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dractl.allocator import quirks as q
 from dractl.explain.judge import Ask
-from dractl.explain.survey import Candidate, NodeFacts
+from dractl.explain.survey import Candidate, NodeFacts, Survey
 from dractl.explain.terms import attribute_text
-from dractl.kube.objects import Device, DeviceAttribute, DeviceConstraint, ResourceClaim
+from dractl.kube.objects import DeviceAttribute, DeviceConstraint, ResourceClaim
 
 Value = tuple[str, object]
 """Kind and value of an attribute: values of different kinds are never equal."""
@@ -36,10 +37,11 @@ class Rule:
 
 @dataclass(slots=True)
 class NodeGroups:
-    """A constraint on one node: the usable devices of each ask by value, and those without the attribute."""
+    """A constraint on one node: the usable devices of each ask by value, those without the attribute, and how many."""
 
     values: dict[Value, dict[int, list[Candidate]]] = field(default_factory=dict)
     missing: dict[int, int] = field(default_factory=dict)
+    usable: dict[int, int] = field(default_factory=dict)
 
 
 def rules_of(asks: Sequence[Ask]) -> list[Rule]:
@@ -69,30 +71,33 @@ def binds(constraint: DeviceConstraint, ask: Ask) -> bool:
     return not constraint.requests or ask.name in constraint.requests or ask.request.name in constraint.requests
 
 
-def attribute_of(driver: str, device: Device, name: str) -> DeviceAttribute | None:
-    """The attribute that a constraint reads: under its full name, or under the bare one in the driver's own domain."""
-    found = device.attributes.get(name)
-    if found is None:
-        domain, _, bare = name.partition("/")
-        if domain == driver:
-            found = device.attributes.get(bare)
-    return found
+class Uncompared(tuple[object, ...]):
+    """A list where lists are not compared: it is like no other, not even the same one on another device."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 def values_of(attribute: DeviceAttribute, lists: bool) -> list[Value]:
     """The values that count in a constraint: one, or each element of a list where lists are compared."""
     if isinstance(attribute.value, tuple):
+        if not lists:
+            return [(attribute.kind, Uncompared(attribute.value))]
         kind = attribute.kind.removesuffix("s")
-        return [(kind, one) for one in attribute.value] if lists else []
+        return [(kind, one) for one in attribute.value]
     return [(attribute.kind, attribute.value)]
 
 
-def groups_on(rule: Rule, facts: NodeFacts, lists: bool = False) -> NodeGroups:
+def groups_on(rule: Rule, survey: Survey, facts: NodeFacts) -> NodeGroups:
     """The usable devices of a node by value of the constraint's attribute."""
     out = NodeGroups()
+    lists = survey.profile.features.list_type_attributes
     for index in rule.asks:
-        for candidate in facts.asks[index].usable:
-            attribute = attribute_of(candidate.id.driver, candidate.device, rule.attribute)
+        usable = facts.asks[index].usable
+        out.usable[index] = len(usable)
+        for candidate in usable:
+            attribute = survey.attribute(index, candidate.id, candidate.device, rule.attribute)
             values = values_of(attribute, lists) if attribute is not None else []
             if not values:
                 out.missing[index] = out.missing.get(index, 0) + 1
@@ -101,23 +106,36 @@ def groups_on(rule: Rule, facts: NodeFacts, lists: bool = False) -> NodeGroups:
     return out
 
 
-def satisfiable(rule: Rule, asks: Sequence[Ask], groups: NodeGroups) -> bool:
+def satisfiable(rule: Rule, survey: Survey, groups: NodeGroups) -> bool:
     """Whether the constraint alone could be kept on a node, given that every ask has enough usable devices there."""
+    asks, quirks = survey.asks, survey.profile.quirks
     units = _units(rule, asks)
+    if not units or (rule.distinct and q.DISTINCT_BLIND in quirks):
+        return True
     if rule.distinct:
-        needed = sum(min(asks[index].count for index in unit) for unit in units)
+        # up to 1.36 the devices of one request are not told apart
+        once = q.DISTINCT_FORGETS in quirks
+        needed = sum(1 if once else min(asks[index].count for index in unit) for unit in units)
         return len(groups.values) >= needed
-    if any(asks[index].all for unit in units for index in unit):
-        return len(groups.values) == 1 and not groups.missing
-    return any(_holds(units, asks, by_ask) for by_ask in groups.values.values())
+    again = q.PERMUTATIONS in quirks
+    return any(_holds(units, asks, groups, by_ask, again) for by_ask in groups.values.values())
 
 
-def _holds(units: list[list[int]], asks: Sequence[Ask], by_ask: dict[int, list[Candidate]]) -> bool:
-    """Whether one value has enough devices for every request; requests that compete for a device need one each."""
+def _holds(
+    units: list[list[int]], asks: Sequence[Ask], groups: NodeGroups, by_ask: dict[int, list[Candidate]], again: bool
+) -> bool:
+    """Whether one value has enough devices for every request; requests that compete for a device need one each.
+
+    ``again``: whether one request may have a shared device several times.
+    """
     together: set[object] = set()
     needed = 0
     for unit in units:
-        if not any(len(by_ask.get(index, ())) >= asks[index].count for index in unit):
+        wanted = {index: groups.usable[index] if asks[index].all else asks[index].count for index in unit}
+        for index in unit if again else ():
+            if not asks[index].all and any(one.device.allow_multiple_allocations for one in by_ask.get(index, ())):
+                wanted[index] = 1
+        if not any(len(by_ask.get(index, ())) >= wanted[index] for index in unit):
             return False
         needed += min(asks[index].count for index in unit)
         together |= {one.id for index in unit for one in by_ask.get(index, ())}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dractl.explain.case import Case, NodeAnswer
-from dractl.explain.constraints import NodeGroups, Rule, Value, attribute_of, bound_labels, value_text, values_of
+from dractl.explain.constraints import NodeGroups, Rule, Value, bound_labels, value_text, values_of
 from dractl.explain.nearest import device_names
 from dractl.explain.nodes import (
     COMPETE,
@@ -312,7 +312,7 @@ def partner_details(case: Case, number: int, reason: NodeReason, limit: int = 6)
     matched: dict[Value, dict[int, list[Candidate]]] = {}
     for index in rule.asks:
         for one in reason.facts.asks[index].matched:
-            attribute = attribute_of(one.id.driver, one.device, rule.attribute)
+            attribute = case.survey.attribute(index, one.id, one.device, rule.attribute)
             for value in values_of(attribute, lists) if attribute is not None else []:
                 matched.setdefault(value, {}).setdefault(index, []).append(one)
     out = []

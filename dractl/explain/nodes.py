@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dractl.allocator import quirks as q
 from dractl.explain.constraints import NodeGroups, Rule, groups_on, rules_of, satisfiable
 from dractl.explain.judge import Ask, drivers_named
 from dractl.explain.matching import shortage
@@ -81,7 +82,6 @@ class Reasons:
         self.asks: list[Ask] = survey.asks
         self.rules: list[Rule] = rules_of(survey.asks)
         self.units = units_of(survey.asks)
-        self._lists = survey.profile.features.list_type_attributes
         self.nodes: dict[str, NodeReason] = {name: self._node(facts) for name, facts in survey.nodes.items()}
 
     def _node(self, facts: NodeFacts) -> NodeReason:
@@ -111,7 +111,7 @@ class Reasons:
             return Blocker(POOL if self._pool_trouble(facts, index) else NOTHING, index)
         if not found.matched:
             return Blocker(UNMATCHED, index)
-        if len(found.matched) < ask.count:
+        if len(found.matched) < ask.count and not self._shared_within(found):
             return Blocker(FEW, index)
         enough = self._enough(ask, found)
         if enough:
@@ -120,19 +120,31 @@ class Reasons:
 
     def _enough(self, ask: Ask, found: AskOnNode) -> bool:
         if not ask.all:
-            return len(found.usable) >= ask.count
+            return len(found.usable) >= ask.count or self._shared_within(found)
         # devices that cannot hold what is asked for are left out of "all" by the allocator
         wanted = [one for one in found.matched if not _left_out(one)]
         return bool(wanted) and all(one.judgement.code is None for one in wanted)
+
+    def _shared_within(self, found: AskOnNode) -> bool:
+        """Whether there is a device that one request may have several times: up to 1.35, where all orders are tried."""
+        shareable = self.survey.judge.room.shareable
+        return q.PERMUTATIONS in self.survey.profile.quirks and any(shareable(one.device) for one in found.usable)
 
     def _pool_trouble(self, facts: NodeFacts, index: int) -> bool:
         drivers = drivers_of(self.survey, index)
         return any(not pool.usable and pool.driver in drivers for pool in facts.pools)
 
     def _rule(self, reason: NodeReason, number: int, rule: Rule, open_asks: set[int]) -> Blocker | None:
-        bound = [index for index in rule.asks if index in open_asks]
+        # a request is bound if all of its alternatives are that could still be had
+        bound = [
+            index
+            for unit in self.units
+            if set(unit) & open_asks <= set(rule.asks)
+            for index in unit
+            if index in open_asks and index in rule.asks
+        ]
         narrowed = Rule(rule.claim, rule.index, rule.constraint, bound)
-        groups = reason.groups[number] = groups_on(narrowed, reason.facts, self._lists)
+        groups = reason.groups[number] = groups_on(narrowed, self.survey, reason.facts)
         if len(bound) == 1 and self.asks[bound[0]].count == 1 and not self.asks[bound[0]].all and groups.values:
             return None
         lacking = [
@@ -142,7 +154,7 @@ class Reasons:
         ]
         if any(set(unit) & set(bound) and set(unit) & set(bound) <= set(lacking) for unit in self.units):
             return Blocker(NO_ATTRIBUTE, rule=number)
-        if satisfiable(narrowed, self.asks, groups):
+        if satisfiable(narrowed, self.survey, groups):
             return None
         return Blocker(NOT_DISTINCT if rule.distinct else NO_GROUP, rule=number)
 

@@ -168,14 +168,14 @@ class Room:
         return out
 
     def shortages(self, device_id: DeviceId, device: Device) -> list[Shortage]:
-        """The counters that keep a free device from being taken: those it needs, and any that is overdrawn already."""
+        """The counters that keep a free device from being taken: those it needs, and what is overdrawn already."""
         sets = self._where(device_id, device)
         found = []
         for name, counter, amount in consumption(device):
             left = sets.get(name, {}).get(counter)
             if left is not None and left.left < amount:
                 found.append(Shortage(name, counter, amount, left.left, left.total, tuple(left.by)))
-        if found or not device.consumes_counters:
+        if found or not device.consumes_counters or q.OVERDRAWN_BLOCKS_POOL not in self.profile.quirks:
             return found
         return [
             Shortage(name, counter, ZERO, left.left, left.total, tuple(left.by))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dractl.allocator.attributes import Attributes, DerivedFailure
 from dractl.allocator.pools import GatherError, Pool, PoolGatherer, node_matches
 from dractl.allocator.profile import Profile
 from dractl.allocator.taints import with_taint_rules
@@ -18,7 +19,7 @@ from dractl.explain.judge import ERROR, SELECTION, Ask, Judge, Judgement
 from dractl.explain.report import StageView
 from dractl.inventory import DeviceId, Inventory
 from dractl.kube.node_selector import NodeSelectorError
-from dractl.kube.objects import Device, Meta, Node, ResourceSlice
+from dractl.kube.objects import Device, DeviceAttribute, Meta, Node, ResourceSlice
 
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("class", ("class-selector",)),
@@ -99,6 +100,7 @@ class Survey:
         self.judge = Judge(inventory, profile)
         if alike is not None:
             self.judge.learn(alike.judge)
+        self._attributes = Attributes(profile)
         self.slices: list[ResourceSlice] = with_taint_rules(inventory.slices, inventory.taint_rules, profile)
         self.gatherer = PoolGatherer(profile, self.slices)
         self.seen: dict[DeviceId, Device] = {}
@@ -110,6 +112,17 @@ class Survey:
         self.nodes: dict[str, NodeFacts] = {
             node.meta.name: self._survey(node) for node in nodes_of(inventory) if only is None or node.meta.name in only
         }
+
+    def attribute(self, index: int, device_id: DeviceId, device: Device, name: str) -> DeviceAttribute | None:
+        """The attribute that a constraint on an ask sees: what the request derives, or what the driver publishes."""
+        try:
+            return self._attributes.of_request(self.asks[index].spec, device_id.driver, device, name)
+        except DerivedFailure:
+            return None
+
+    def derives(self, index: int, name: str) -> bool:
+        """Whether an ask derives an attribute by an expression of its own (1.37, alpha)."""
+        return self._attributes.derivation(self.asks[index].spec, name) is not None
 
     def _survey(self, node: Node) -> NodeFacts:
         try:

@@ -174,7 +174,8 @@ def _counters(case: Case, answer: Answer, scope: Scope) -> None:
                 by.append(f"{listing(dict.fromkeys(owners), 3)} with {device.device}")
             need = f"needs {shortage.needed}, {shortage.left} left"
             parts.append(f"{shortage.counter} ({need}; held by {listing(by, 3)})")
-        text = f"{lead if number == 0 else ''}{short_name(one.id)} lacks counters: {listing(parts, 4)}"
+        what = f"lacks counters: {listing(parts, 4)}" if parts else one.judgement.text
+        text = f"{lead if number == 0 else ''}{short_name(one.id)} {what}"
         first = first or text
         answer.say(text)
     if len(shown) > 4:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dractl.explain.case import ERROR, FITS, Case, NodeAnswer
-from dractl.explain.constraints import attribute_of, bound_labels, value_text, values_of
+from dractl.explain.constraints import bound_labels, value_text, values_of
 from dractl.explain.devices import attribute_words
 from dractl.explain.eligibility import PodReason
 from dractl.explain.judge import ATTRIBUTE_MISSING, MISMATCH
@@ -209,7 +209,7 @@ def _usable_text(case: Case, index: int, device_id: DeviceId, device: Device) ->
     for rule in case.reasons.rules:
         if index not in rule.asks:
             continue
-        attribute = attribute_of(device_id.driver, device, rule.attribute)
+        attribute = case.survey.attribute(index, device_id, device, rule.attribute)
         if attribute is None:
             code = ATTRIBUTE_MISSING
             parts.append(f"has no {rule.attribute}")
@@ -255,7 +255,7 @@ def _last_stages(case: Case, index: int) -> list[StageView]:
         refused: Counter[str] = Counter()
         for device_id, (one, _) in usable.items():
             for _, rule in bound:
-                attribute = attribute_of(device_id.driver, one.device, rule.attribute)
+                attribute = case.survey.attribute(index, device_id, one.device, rule.attribute)
                 if attribute is None:
                     refused[ATTRIBUTE_MISSING] += 1
                     kept.discard(device_id)
@@ -315,7 +315,7 @@ def constraint_views(case: Case) -> list[ConstraintView]:
             for index in rule.asks:
                 label = case.survey.asks[index].label
                 for one in answer.reason.facts.asks[index].usable:
-                    attribute = attribute_of(one.id.driver, one.device, rule.attribute)
+                    attribute = case.survey.attribute(index, one.id, one.device, rule.attribute)
                     values = values_of(attribute, lists) if attribute is not None else []
                     if not values:
                         missing[label] += 1

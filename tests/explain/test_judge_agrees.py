@@ -16,15 +16,16 @@ sys.path[:0] = [str(TESTS / "allocator"), str(TESTS / "conformance")]
 import fleets  # noqa: E402
 from kind_allocator import cluster, read  # noqa: E402
 
-from dractl.allocator import Allocator, Features, Limits, Profile  # noqa: E402
+from dractl.allocator import FITS, Allocator, Features, Limits, Profile  # noqa: E402
 from dractl.allocator.request import AllocationError  # noqa: E402
 from dractl.allocator.search import Search  # noqa: E402
 from dractl.explain.judge import ERROR, Ask, asks_of  # noqa: E402
+from dractl.explain.nodes import Reasons  # noqa: E402
 from dractl.explain.survey import Survey  # noqa: E402
 from dractl.inventory import Inventory  # noqa: E402
 from dractl.kube.objects import ClaimRequest, ClaimSpec, Node, ResourceClaim  # noqa: E402
 
-FLEETS = 25
+FLEETS = 20
 Id = tuple[str, str, str]
 
 
@@ -96,3 +97,25 @@ def test_judgements_are_those_of_the_allocator(release: str) -> None:
                     usable += answer
                     refused += not answer
     assert usable > 100 and refused > 100
+
+
+@pytest.mark.parametrize(("release", "correct"), [("1.34", False), ("1.36", True), ("1.37", False), ("1.37", True)])
+def test_no_node_that_fits_is_said_to_be_blocked(release: str, correct: bool) -> None:
+    """A blocker is a true statement that by itself keeps the claims from the node."""
+    blocked = fitting = 0
+    for seed in range(2000, 2080):
+        given = fleets.fleet(seed, release)
+        profile = Profile.of_features(release, Features.of(given["features"]))
+        if correct:
+            profile = profile.correct()
+        slices, classes, allocated = cluster(given)
+        nodes, claims = read(given["nodes"], Node), read(given["claims"], ResourceClaim)
+        inventory = Inventory([*nodes, *classes, *slices, *allocated, *claims])
+        reasons = Reasons(Survey(inventory, profile, asks_of(inventory, claims)))
+        answers = Allocator(profile, slices, classes, allocated).allocate_nodes(claims, nodes).by_node
+        for name, reason in reasons.nodes.items():
+            if answers[name].verdict == FITS:
+                assert not reason.blockers, (seed, name)
+                fitting += 1
+            blocked += bool(reason.blockers)
+    assert fitting > 20 and blocked > 40
