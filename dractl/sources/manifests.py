@@ -446,7 +446,7 @@ def _items(document: Document) -> Iterator[Document | Problem]:
         shown = item
         if inner and isinstance(item, dict) and "kind" not in item:
             shown = {"apiVersion": version, "kind": inner, **item}
-        yield Document(
+        inner_document = Document(
             document.text,
             document.index,
             shown,
@@ -455,6 +455,8 @@ def _items(document: Document) -> Iterator[Document | Problem]:
             (*document.prefix, "items", index),
             _below(document.repeats, ("items", index)),
         )
+        # a list in a list, as pipelines that join outputs make them
+        yield from _items(inner_document)
 
 
 def _below(repeats: list[Repeat], prefix: Path) -> list[Repeat]:

@@ -202,6 +202,7 @@ class PodView:
 
 POD_TEMPLATES: dict[str, Path] = {
     "Pod": (),
+    "PodTemplate": ("template",),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
 }
 _MAX_TEMPLATES = 64

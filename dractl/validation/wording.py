@@ -9,7 +9,7 @@ from dractl.kube.drivers import STANDARD
 from dractl.rules import manifests as rules
 from dractl.rules.finding import Rule
 from dractl.validation.errors import Cause
-from dractl.validation.model import Fault, Json, Path, at, claim_view, dotted, listing, mapping, text
+from dractl.validation.model import Fault, Json, Path, at, claim_view, dotted, entries, listing, mapping, text
 from dractl.validation.versions import closest
 
 _KINDS = {
@@ -121,10 +121,27 @@ def _sentence(rule: Rule, cause: Cause, value: Json) -> tuple[str, str]:
         return f"{name}: {detail}", ""
     if rule is rules.NOT_FOUND and "must be the name of a request" in detail:
         return _no_request(bad, value)
+    if rule is rules.NOT_FOUND and "pod.spec.resourceClaims" in detail:
+        return _no_entry(bad.strip('"'), cause.path, value)
     if rule is rules.NOT_FOUND:
         return f"{bad} is not there: {detail}" if detail else f"{name} {bad} is not there", ""
     shown = f" (it is {bad})" if bad and bad != '""' and len(bad) <= 60 else ""
     return f"{name}: {detail or cause.message}{shown}", ""
+
+
+def _no_entry(bad: str, path: Path, value: Json) -> tuple[str, str]:
+    """A container's claim that is not among those of the pod."""
+    place = next((index for index, step in enumerate(path) if step in ("containers", "initContainers")), len(path))
+    container = text(at(value, *path[: place + 2], "name")) or "a container"
+    names = [text(item.get("name")) for _, item in entries(at(value, *path[:place], "resourceClaims"))]
+    sentence = f"container {container} wants claim {bad}, which the pod's resourceClaims do not have"
+    close = closest(bad, names)
+    if close:
+        return f"{sentence}; did you mean {close}?", f"write {close}, or rename the entry of resourceClaims"
+    if names:
+        return sentence, f"resourceClaims has {', '.join(names)}"
+    hint = f"resourceClaims: [{{name: {bad}, resourceClaimTemplateName: ...}}] beside containers"
+    return f"container {container} wants claim {bad}, and the pod has no resourceClaims", hint
 
 
 def _no_request(bad: str, value: Json) -> tuple[str, str]:
