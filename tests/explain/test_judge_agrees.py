@@ -96,7 +96,7 @@ def test_judgements_are_those_of_the_allocator(release: str) -> None:
                     assert bool(survey.judgements[number][seen[0]].text) == (code is not None)
                     usable += answer
                     refused += not answer
-    assert usable > 100 and refused > 100
+    assert usable > 60 and refused > 60
 
 
 @pytest.mark.parametrize(("release", "correct"), [("1.34", False), ("1.36", True), ("1.37", False), ("1.37", True)])
@@ -118,4 +118,4 @@ def test_no_node_that_fits_is_said_to_be_blocked(release: str, correct: bool) ->
                 assert not reason.blockers, (seed, name)
                 fitting += 1
             blocked += bool(reason.blockers)
-    assert fitting > 20 and blocked > 40
+    assert fitting > 10 and blocked > 30
