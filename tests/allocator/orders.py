@@ -22,9 +22,10 @@ Orders = dict[str, tuple[int, ...]]
 
 
 def determined(answers: Any) -> Any:
-    """Without what Kubernetes' code leaves to chance: which of several list attributes it meets first, and the
+    """Without what Kubernetes' code leaves to chance: which of several bad attributes it meets first, and the
     addresses in memory with which it prints a whole device."""
-    text = re.sub(r"attribute \S+: unsupported attribute value", "attribute *: unsupported", json.dumps(answers))
+    faults = r"attribute \S+: (unsupported attribute value|parse semantic version: [A-Z][A-Za-z. ]*)"
+    text = re.sub(faults, "attribute *: no value", json.dumps(answers))
     text = re.sub(r"for device &Device\{Name:([^,]*),.*?\} in slice ", r"for device \1 in slice ", text)
     return json.loads(text)
 
