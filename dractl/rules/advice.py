@@ -140,6 +140,17 @@ EMPTY_CLAIM = Rule(
     cause="It is valid: it is allocated at once, the pod starts, and there is no device in it.",
     fix="Add an entry to spec.devices.requests.",
 )
+SHARES_BY_COUNT = Rule(
+    "DRA117",
+    "count-and-capacity",
+    "A count beside an amount of capacity",
+    _INFO,
+    cause="capacity.requests is what is taken of each device, and count is a number of devices: `count: 3` with 10Gi "
+    "asks for three different devices with 10Gi of each, not for three shares of one.",
+    fix="Write one request for each share, or a larger amount in one request.",
+    example="count: 3\ncapacity: {requests: {memory: 10Gi}}",
+    reference="resource.k8s.io/v1 ExactDeviceRequest.capacity",
+)
 SHARED_COUNT = Rule(
     "DRA116",
     "all-devices",
@@ -356,6 +367,25 @@ DEFAULT_TOO_LARGE = Rule(
     "then never be served.",
     fix="Set default to the capacity or below.",
 )
+FRACTION_STEP = Rule(
+    "DRA159",
+    "fraction-in-range",
+    "A capacity range with fractions",
+    _WARNING,
+    cause="Before 1.37 the scheduler rounds min, step and amount up to whole numbers when it fits a request into a "
+    "range, so that more is taken than asked for, or nothing fits.",
+    fix="Use a unit in which all numbers are whole.",
+    example="validRange: {min: 500m, step: 500m}",
+)
+ONE_POOL_NAME = Rule(
+    "DRA168",
+    "pool-name-of-two-drivers",
+    "Pools of two drivers with one name, both with shared counters",
+    _WARNING,
+    cause="The scheduler remembers which counters are used up by the name of the pool alone, without the driver. "
+    "Devices of one driver then count against the counters of the other.",
+    fix="Give the pools different names, for instance with the driver in front of the node.",
+)
 BINDING_CONDITIONS = Rule(
     "DRA156",
     "binding-conditions",
@@ -495,76 +525,6 @@ EXTENDED_BY_CLASS = Rule(
     fix="Switch the gate on, move to 1.36, or use a claim.",
 )
 
-# --- device plugins -------------------------------------------------------------------------------------------------
-
-PLUGIN_PATH = Rule(
-    "DRA180",
-    "plugin-socket-path",
-    "A device plugin that cannot reach the kubelet's socket",
-    _WARNING,
-    cause="Device plugins register at /var/lib/kubelet/device-plugins/kubelet.sock on the host. With another host "
-    "path, or none, the plugin runs and registers nowhere; the node shows no resource.",
-    fix="Mount hostPath /var/lib/kubelet/device-plugins at the same path.",
-    reference="https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
-)
-PLUGIN_TOLERATION = Rule(
-    "DRA181",
-    "plugin-toleration",
-    "A device plugin that does not tolerate the taint of its nodes",
-    _INFO,
-    cause="Nodes with GPUs are often tainted with the name of their resource to keep other pods away; a plugin without "
-    "the toleration does not run there.",
-    fix="Add `{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}` (or the resource's own name).",
-)
-MIG_RIGHTS = Rule(
-    "DRA182",
-    "mig-without-rights",
-    "A device plugin told to serve MIG that may not look at it",
-    _WARNING,
-    cause="With a MIG strategy the plugin has to read MIG devices of other processes, which takes the capability "
-    "SYS_ADMIN (or privileged) and NVIDIA_MIG_MONITOR_DEVICES=all. Otherwise NVML answers Insufficient Permissions and "
-    "the node shows `nvidia.com/gpu: 0`.",
-    fix="Set the environment variable and `securityContext: {capabilities: {add: [SYS_ADMIN]}}`, as the chart does.",
-    reference="NVIDIA/k8s-device-plugin chart",
-)
-CLAIM_AND_RESOURCE = Rule(
-    "DRA184",
-    "claim-beside-extended-resource",
-    "A pod that asks for the same hardware twice",
-    _WARNING,
-    cause="The device plugin and the DRA driver do not know of each other. The pod needs both, and if both manage the "
-    "same devices, one device may be given out twice.",
-    fix="Keep one of the two.",
-)
-PLUGIN_ASKS_ITSELF = Rule(
-    "DRA186",
-    "plugin-asks-for-its-resource",
-    "A device plugin that asks for the resource that it brings",
-    _WARNING,
-    cause="Its pod waits for a node that offers the resource, and no node offers it before the plugin runs.",
-    fix="Remove the resource from the plugin's own container.",
-)
-INIT_ERROR_HIDDEN = Rule(
-    "DRA187",
-    "plugin-hides-failure",
-    "A device plugin that stays up when it fails",
-    _INFO,
-    cause="With --fail-on-init-error=false the pod looks healthy while nothing is registered.",
-    fix="Leave the flag at its default where all nodes of the DaemonSet have the hardware; watch the node's "
-    "allocatable.",
-)
-
-DRIVER_FOLDERS = Rule(
-    "DRA188",
-    "driver-cannot-register",
-    "A DRA driver that cannot register with the kubelet",
-    _WARNING,
-    cause="kubelet finds DRA drivers by sockets in /var/lib/kubelet/plugins_registry on the host. A driver that does "
-    "not mount that folder runs and is never registered.",
-    fix="Mount hostPath /var/lib/kubelet/plugins_registry and /var/lib/kubelet/plugins at the same paths.",
-    reference="https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/",
-)
-
 # --- the fleet ------------------------------------------------------------------------------------------------------
 
 FITS_NOWHERE = Rule(
@@ -599,6 +559,7 @@ RULES: tuple[Rule, ...] = (
     CAPACITY_KEY,
     EMPTY_CLAIM,
     SHARED_COUNT,
+    SHARES_BY_COUNT,
     NO_DRIVER_GUARD,
     WRONG_VALUE_TYPE,
     NOMINAL_MEMORY,
@@ -620,6 +581,8 @@ RULES: tuple[Rule, ...] = (
     SEVERAL_TERMS,
     ZERO_STEP,
     DEFAULT_TOO_LARGE,
+    FRACTION_STEP,
+    ONE_POOL_NAME,
     BINDING_CONDITIONS,
     THREE_PARTS,
     UPPER_CASE,
@@ -635,13 +598,6 @@ RULES: tuple[Rule, ...] = (
     GATE_REFUSES,
     NEWER_FIELD,
     EXTENDED_BY_CLASS,
-    PLUGIN_PATH,
-    PLUGIN_TOLERATION,
-    MIG_RIGHTS,
-    CLAIM_AND_RESOURCE,
-    PLUGIN_ASKS_ITSELF,
-    INIT_ERROR_HIDDEN,
-    DRIVER_FOLDERS,
     FITS_NOWHERE,
     FLEET_NOTE,
 )

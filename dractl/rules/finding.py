@@ -167,9 +167,7 @@ class Rule:
         related: tuple[ObjectRef, ...] = (),
     ) -> Finding:
         """A finding of this rule."""
-        return Finding(
-            self.code, severity or self.severity, message, subject, location, evidence or {}, hint, related
-        )
+        return Finding(self.code, severity or self.severity, message, subject, location, evidence or {}, hint, related)
 
 
 class Outcome(Enum):

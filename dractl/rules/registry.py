@@ -16,12 +16,13 @@ from dractl.rules import (
     publication,
     scheduler,
     topology,
+    workloads,
 )
 from dractl.rules.finding import Rule
 
 _TABLES: tuple[tuple[Rule, ...], ...] = (
     manifests.RULES,
-    advice.RULES,
+    (*advice.RULES, *workloads.RULES),
     allocation.RULES,
     lifecycle.RULES,
     publication.RULES,

@@ -13,6 +13,7 @@ from dractl.kube import drivers
 from dractl.kube.quantity import Quantity, QuantityError
 from dractl.kube.semver import Semver
 from dractl.rules import advice as rules
+from dractl.rules import workloads
 from dractl.rules.finding import Severity
 from dractl.validation.model import (
     ClaimView,
@@ -29,6 +30,7 @@ from dractl.validation.model import (
     pod_views,
     text,
 )
+from dractl.validation.published import slice_advice
 from dractl.validation.selectors import Comparison, Read, SelectorView, selector_view
 from dractl.validation.settings import Settings
 
@@ -53,7 +55,7 @@ def advice(value: Json, settings: Settings, environment: Environment) -> list[Fa
     elif kind == "DeviceClass":
         faults += _class(value, environment)
     elif kind == "ResourceSlice":
-        faults += _slice(value)
+        faults += slice_advice(value, settings)
     elif kind == "DeviceTaintRule":
         faults += _taint_rule(value, settings)
     else:
@@ -109,8 +111,13 @@ def _request(request: RequestView, environment: Environment) -> Iterator[Fault]:
         message = f"request {request.name} asks for all matching devices of the node: one in use or tainted stops it"
         yield Fault(rules.SHARED_COUNT, message, (*request.path, "allocationMode"))
     yield from _tolerations(request)
-    for key, amount in mapping(at(request.body, "capacity", "requests")).items():
+    amounts = mapping(at(request.body, "capacity", "requests"))
+    for key, amount in amounts.items():
         yield from _capacity_request(request, key, amount)
+    if amounts and request.count() > 1:
+        count = request.count()
+        message = f"request {request.name} asks for {count} different devices and takes the amount of each of them"
+        yield Fault(rules.SHARES_BY_COUNT, message, (*request.path, "count"), key=True)
 
 
 def _capacity_request(request: RequestView, key: str, amount: Any) -> Iterator[Fault]:
@@ -463,63 +470,6 @@ def _taint_rule(value: Json, settings: Settings) -> Iterator[Fault]:
         )
 
 
-# --- slices ---------------------------------------------------------------------------------------------------------
-
-
-def _slice(value: Json) -> Iterator[Fault]:
-    spec = mapping(value.get("spec"))
-    driver = text(spec.get("driver"))
-    if driver != driver.lower():
-        message = f"{driver} has upper case; drivers are compared letter by letter"
-        yield Fault(rules.UPPER_CASE, message, ("spec", "driver"))
-    for index, device in entries(spec.get("devices")):
-        path: Path = ("spec", "devices", index)
-        basic = device.get("basic")
-        if isinstance(basic, dict):
-            path, body = (*path, "basic"), mapping(basic)
-        else:
-            body = device
-        yield from _device(text(device.get("name")), path, body)
-
-
-def _device(name: str, path: Path, body: Mapping[str, Any]) -> Iterator[Fault]:
-    for group in ("attributes", "capacity"):
-        for key in mapping(body.get(group)):
-            if key.count("/") > 1:
-                message = f"{key} has two slashes: CEL finds it under domain {key.split('/')[0]} only"
-                yield Fault(rules.THREE_PARTS, message, (*path, group, key), key=True)
-    terms = listing(at(body, "nodeSelector", "nodeSelectorTerms"))
-    if len(terms) > 1:
-        message = f"the nodeSelector of device {name} has {len(terms)} terms: the scheduler fails when it is allocated"
-        yield Fault(rules.SEVERAL_TERMS, message, (*path, "nodeSelector", "nodeSelectorTerms"), key=True)
-    conditions = [text(one) for one in listing(body.get("bindingConditions"))]
-    if conditions:
-        message = f"pods with device {name} wait until {', '.join(conditions)} is set in the claim's status"
-        yield Fault(rules.BINDING_CONDITIONS, message, (*path, "bindingConditions"), key=True)
-    for key, capacity in mapping(body.get("capacity")).items():
-        yield from _policy(key, (*path, "capacity", key), mapping(capacity))
-
-
-def _policy(key: str, path: Path, capacity: Mapping[str, Any]) -> Iterator[Fault]:
-    policy = mapping(capacity.get("requestPolicy"))
-    step = at(policy, "validRange", "step")
-    if step is not None and _nano(step) == 0:
-        message = f"the range of {key} has step 0: the server divides by it"
-        yield Fault(rules.ZERO_STEP, message, (*path, "requestPolicy", "validRange", "step"))
-    default, amount = _nano(policy.get("default")), _nano(capacity.get("value"))
-    alone = not policy.get("validRange") and not policy.get("validValues")
-    if alone and default is not None and amount is not None and default > amount:
-        message = f"the default of {key} ({policy.get('default')}) is more than there is ({capacity.get('value')})"
-        yield Fault(rules.DEFAULT_TOO_LARGE, message, (*path, "requestPolicy", "default"))
-
-
-def _nano(value: Any) -> int | None:
-    try:
-        return None if value is None else Quantity.parse(str(value)).nano
-    except QuantityError:
-        return None
-
-
 # --- pods -----------------------------------------------------------------------------------------------------------
 
 
@@ -594,6 +544,6 @@ def _claim_beside_resource(pod: PodView) -> Iterator[Fault]:
                     f"{', '.join(claims)} beside it: two systems that do not know of each other"
                 )
                 yield Fault(
-                    rules.CLAIM_AND_RESOURCE, message, (*path, "resources", "limits", resource), key=True,
+                    workloads.CLAIM_AND_RESOURCE, message, (*path, "resources", "limits", resource), key=True,
                     hint=f"keep one of the two; if both serve {driver.name} devices, one device may be given out twice",
                 )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dractl.rules import advice as rules
+from dractl.rules import workloads
 from dractl.validation.model import Fault, Json, Path, PodView, entries, listing, mapping, pod_views, text
 from dractl.validation.plugins import is_dra_driver
 from dractl.validation.settings import GROUP, Settings
@@ -156,7 +157,7 @@ def _folders(pod: PodView) -> Iterator[Fault]:
         "mount hostPath /var/lib/kubelet/plugins_registry and /var/lib/kubelet/plugins (the socket of the driver "
         "itself) at the same paths; /var/lib/kubelet/device-plugins is for device plugins only"
     )
-    yield Fault(rules.DRIVER_FOLDERS, message, (*pod.path, "volumes"), key=True, hint=hint)
+    yield Fault(workloads.DRIVER_FOLDERS, message, (*pod.path, "volumes"), key=True, hint=hint)
 
 
 def _host_paths(pod: PodView) -> list[str]:

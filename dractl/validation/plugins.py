@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dractl.rules import advice as rules
+from dractl.rules import workloads
 from dractl.validation.model import Fault, Json, Path, PodView, entries, listing, mapping, pod_views, text
 
 SOCKETS = "/var/lib/kubelet/device-plugins"
@@ -98,14 +98,14 @@ def _socket(pod: PodView, path: Path, container: Mapping[str, Any]) -> Iterator[
                 f"{what}, but the kubelet's registration socket is in {SOCKETS}: the plugin would register nowhere"
             )
             place: Path = (*pod.path, "volumes", index, "hostPath", "path") if host else (*pod.path, "volumes", index)
-            yield Fault(rules.PLUGIN_PATH, message, place, hint=f"hostPath: {{path: {SOCKETS}}}")
+            yield Fault(workloads.PLUGIN_PATH, message, place, hint=f"hostPath: {{path: {SOCKETS}}}")
     if not seen:
         message = f"no volume mounts the host's {SOCKETS}: the plugin cannot register with the kubelet"
         hint = (
             f"volumes: [{{name: dp, hostPath: {{path: {SOCKETS}}}}}] and "
             f"volumeMounts: [{{name: dp, mountPath: {SOCKETS}}}]"
         )
-        yield Fault(rules.PLUGIN_PATH, message, path, hint=hint)
+        yield Fault(workloads.PLUGIN_PATH, message, path, hint=hint)
 
 
 def _covers(host: str, inside: str) -> bool:
@@ -135,7 +135,7 @@ def _toleration(pod: PodView, container: Mapping[str, Any]) -> Iterator[Fault]:
     message = f"no toleration for {vendor.taint}: it does not run on nodes with that taint, which GPU nodes often have"
     path: Path = (*pod.path, "tolerations") if pod.spec.get("tolerations") else pod.path
     hint = f"tolerations: [{{key: {vendor.taint}, operator: Exists, effect: NoSchedule}}]"
-    yield Fault(rules.PLUGIN_TOLERATION, message, path, key=True, hint=hint)
+    yield Fault(workloads.PLUGIN_TOLERATION, message, path, key=True, hint=hint)
 
 
 def _words(container: Mapping[str, Any]) -> list[tuple[Path, str]]:
@@ -175,11 +175,11 @@ def _mig(path: Path, container: Mapping[str, Any], pod: PodView) -> Iterator[Fau
                 "privileged: true), as the chart does for every strategy but none"
             )
             also: tuple[Path, ...] = ((*path, "securityContext"),) if context else ()
-            yield Fault(rules.MIG_RIGHTS, message, where, hint=hint, also=also)
+            yield Fault(workloads.MIG_RIGHTS, message, where, hint=hint, also=also)
     for place, word in _words(container):
         if word.replace(" ", "=") == "--fail-on-init-error=false":
             message = "with --fail-on-init-error=false the pod may look healthy while nothing is registered"
-            yield Fault(rules.INIT_ERROR_HIDDEN, message, (*path, *place))
+            yield Fault(workloads.INIT_ERROR_HIDDEN, message, (*path, *place))
 
 
 def _strategy(path: Path, container: Mapping[str, Any]) -> tuple[Path, str]:
@@ -210,7 +210,7 @@ def _own_resource(path: Path, container: Mapping[str, Any], pod: PodView) -> Ite
                     f"never scheduled"
                 )
                 yield Fault(
-                    rules.PLUGIN_ASKS_ITSELF, message, (*path, "resources", group, resource), key=True,
+                    workloads.PLUGIN_ASKS_ITSELF, message, (*path, "resources", group, resource), key=True,
                     hint="remove it from the plugin's container; pods that use the device ask for it",
                 )  # fmt: skip
                 return

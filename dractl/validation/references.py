@@ -322,10 +322,17 @@ def _pools(facts: list[Facts]) -> Iterator[Raised]:
     for one in facts:
         if one.slice is not None:
             pools.setdefault((one.slice.driver, one.slice.pool), []).append((one, one.slice))
+    counted: dict[str, str] = {}
     for (driver, pool), members in pools.items():
         newest = max(item.generation for _, item in members)
         current = [(one, item) for one, item in members if item.generation == newest]
         yield from _pool(f"{driver}/{pool}", current)
+        if any(item.counters for _, item in current):
+            other = counted.setdefault(pool, driver)
+            if other != driver:
+                one = next(facts for facts, item in current if item.counters)
+                message = f"pool {pool} of {driver} and pool {pool} of {other} both have shared counters, and one name"
+                yield one, one.spot, Fault(rules.ONE_POOL_NAME, message)
 
 
 def _pool(name: str, current: list[tuple[Facts, SliceFacts]]) -> Iterator[Raised]:

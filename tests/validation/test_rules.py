@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dractl.rules import advice, manifests
+from dractl.rules import advice, manifests, workloads
 
 V1 = "resource.k8s.io/v1"
 
@@ -156,6 +156,13 @@ def counters(sets: list[Any], name: str = "k") -> dict[str, Any]:
     return resource_slice({}, name, 2, devices=[], sharedCounters=sets)
 
 
+def in_range(limits: dict[str, str]) -> dict[str, Any]:
+    policy = {"default": "1", "validRange": limits}
+    return resource_slice(
+        {"allowMultipleAllocations": True, "capacity": {"m": {"value": "9", "requestPolicy": policy}}}
+    )
+
+
 PAIR = [
     {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}},
     {"name": "cpu", "exactly": {"deviceClassName": "dra.cpu"}},
@@ -262,6 +269,16 @@ CASES: dict[str, Case] = {
     ),
     "DRA115": (claim(requests=[]), claim(), []),
     "DRA116": (claim({"allocationMode": "All"}), claim(), []),
+    "DRA117": (
+        claim({"count": 3, "capacity": {"requests": {"memory": "1Gi"}}}),
+        claim(
+            requests=[
+                {"name": n, "exactly": {"deviceClassName": "c", "capacity": {"requests": {"memory": "1Gi"}}}}
+                for n in "ab"
+            ]
+        ),
+        [],
+    ),
     "DRA120": (
         device_class('device.attributes["d.example.com"].type == "gpu"'),
         device_class('device.driver == "d.example.com" && device.attributes["d.example.com"].type == "gpu"'),
@@ -386,6 +403,11 @@ CASES: dict[str, Case] = {
         [],
     ),
     "DRA158": (resource_slice({}, driver="D.example.com"), resource_slice({}), []),
+    "DRA159": (
+        in_range({"min": "1", "step": "500m"}),
+        in_range({"min": "1", "step": "1"}),
+        [],
+    ),
     "DRA160": (
         {
             "apiVersion": "resource.k8s.io/v1beta2",
@@ -422,6 +444,11 @@ CASES: dict[str, Case] = {
         [],
     ),
     "DRA167": (quota("count/resourceclaims"), quota("count/resourceclaims.resource.k8s.io"), []),
+    "DRA168": (
+        [counters(SHARED), {**counters(SHARED, "l"), "spec": {**counters(SHARED)["spec"], "driver": "e.example.com"}}],
+        [counters(SHARED), resource_slice({}, "l", driver="e.example.com")],
+        [],
+    ),
     "DRA170": (
         claim({"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]}),
         claim(),
@@ -475,7 +502,7 @@ ELSEWHERE = {
 
 
 def test_every_rule_has_its_pair() -> None:
-    rules = {rule.code for rule in (*manifests.RULES, *advice.RULES)}
+    rules = {rule.code for rule in (*manifests.RULES, *advice.RULES, *workloads.RULES)}
     assert rules == set(CASES) | ELSEWHERE
     assert not set(CASES) & ELSEWHERE
 
