@@ -219,13 +219,17 @@ class EventView:
 
 @dataclass(slots=True)
 class FixView:
-    """A change after which the claim fits, as the allocator proved (``proven``), on the nodes named."""
+    """A change after which the claim fits, as the allocator proved (``proven``), on the nodes named.
+
+    ``detail`` is what is good to know of what is changed: the age and priority of a claim that would end.
+    """
 
     text: str
     kind: str
     nodes: list[str]
     proven: bool = True
     who: str = ""
+    detail: str | None = None
 
 
 @dataclass(slots=True)

@@ -116,7 +116,7 @@ def _views(found: Sequence[_Found]) -> list[FixView]:
         nodes = _nodes(node for one in members for node in one.nodes)
         if len(members) == 1 or not first.choice or choice.startswith("count"):
             best = members[0]
-            out.append(FixView(best.change.text, best.change.kind, best.nodes, who=best.change.who))
+            out.append(_view(best))
             continue
         names = listing([one.change.name for one in members], 5, "or")
         if first.kind == "free":
@@ -125,6 +125,11 @@ def _views(found: Sequence[_Found]) -> list[FixView]:
             text, who = f"{first.kind} one of {names}", first.who
         out.append(FixView(text, first.kind, nodes, who=who))
     return out[:_SHOWN]
+
+
+def _view(found: _Found) -> FixView:
+    change = found.change
+    return FixView(change.text, change.kind, found.nodes, change.proven, change.who, change.detail or None)
 
 
 def _nodes(names: Iterable[str]) -> list[str]:
@@ -173,7 +178,8 @@ def _pairs(search: _Search, changes: Sequence[Change]) -> list[FixView]:
             nodes = search.tried([first, second])
             if nodes:
                 who = first.who if first.who == second.who else f"{first.who} and {second.who}"
-                out.append(FixView(f"{first.text}, and {second.text}", "pair", nodes, who=who))
+                proven = first.proven and second.proven
+                out.append(FixView(f"{first.text}, and {second.text}", "pair", nodes, proven, who))
             if len(out) >= 3:
                 return out
     return out

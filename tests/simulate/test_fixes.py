@@ -44,7 +44,8 @@ def _as_inventory(variant: Variant) -> Inventory:
         elif kind == "Pod":
             objects.append(pods.get(key_of(item), item))
         elif kind == "ResourceSlice":
-            objects.append(slices[item.meta.name])
+            if item.meta.name in slices:
+                objects.append(slices[item.meta.name])
         elif kind == "Node":
             if item.meta.name not in variant.avoided:
                 objects.append(variant.nodes[item.meta.name])
@@ -178,8 +179,48 @@ def test_lower_priority_and_unused_holders_are_cheaper():
         claim("c", request("r")),
         pod("p", "c"),
     )
-    texts = [fix.text for fix in find_fixes(_case(question(inventory), "ns", "c")).fixes]
-    assert texts == ["end claim ns/stale", "end claim ns/busy"]
+    fixes = find_fixes(_case(question(inventory), "ns", "c")).fixes
+    assert [(fix.text, fix.detail) for fix in fixes] == [
+        ("end claim ns/stale", "0s old, no longer used"),
+        ("end claim ns/busy", "pod ns/busy, 0s old"),
+    ]
+
+
+def test_an_incomplete_pool_is_completed_with_what_is_known():
+    inventory = cluster(
+        class_(GPU), node("n1"), node("n2"), slice_("n1", [device("g0")], count=2), slice_("n2", [device("g0")]),
+        held("busy", "n2", "g0"), claim("c", request("r")), pod("p", "c"),
+    )
+    case = _case(question(inventory), "ns", "c")
+    assert _check(case) == 2
+    pools = [fix for fix in find_fixes(case).fixes if fix.kind == "pool"]
+    assert [(fix.nodes, fix.proven) for fix in pools] == [(["n1"], False)]
+    assert pools[0].text.startswith("let driver gpu.example.com publish the 1 missing slice of pool n1: the devices")
+
+
+def test_an_incomplete_pool_that_ends_the_attempt_is_taken_away():
+    inventory = cluster(
+        class_(GPU), node("n1"), node("n2"), slice_("n1", [device("g0")], count=2), slice_("n2", [device("g0")]),
+        claim("c", request("r", count=None)), pod("p", "c"),
+    )
+    case = _case(question(inventory), "ns", "c")
+    assert _check(case) >= 1
+    pools = [fix for fix in find_fixes(case).fixes if fix.kind == "pool"]
+    assert [(fix.nodes, fix.proven, fix.who) for fix in pools] == [(["n2"], True, "cluster")]
+    assert pools[0].text == (
+        "delete the slices of pool gpu.example.com/n1, which has 1 of 2 slices and stops the attempt on all nodes"
+    )
+
+
+def test_another_class_of_the_same_driver():
+    narrow = class_("narrow", f"device.driver == '{GPU}' && device.attributes['{GPU}'].model == 'X'")
+    inventory = cluster(
+        class_(GPU), narrow, node("n1"), slice_("n1", [device("g0", {"model": "A"})]),
+        claim("c", request("r", "narrow")), pod("p", "c"),
+    )
+    case = _case(question(inventory), "ns", "c")
+    assert _check(case) >= 1
+    assert "in request r name class gpu.example.com instead of narrow" in [one.text for one in find_fixes(case).fixes]
 
 
 _DEVICES = st.lists(
@@ -188,8 +229,8 @@ _DEVICES = st.lists(
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(_DEVICES, _DEVICES, st.integers(1, 3), st.sampled_from("ABC"), st.booleans(), st.booleans())
-def test_on_random_clusters_a_fix_is_a_fix(first, second, count, model, cordon, constrained):
+@given(_DEVICES, _DEVICES, st.integers(1, 3), st.sampled_from("ABC"), st.booleans(), st.booleans(), st.integers(1, 2))
+def test_on_random_clusters_a_fix_is_a_fix(first, second, count, model, cordon, constrained, slices):
     objects = [class_(GPU), class_(NIC), node("n1", cordon=cordon), node("n2")]
     for name, devices in (("n1", first), ("n2", second)):
         made = []
@@ -198,7 +239,7 @@ def test_on_random_clusters_a_fix_is_a_fix(first, second, count, model, cordon, 
             made.append(device(f"g{index}", {"model": kind, "root": root}, taints=taints))
             if taken:
                 objects += held(f"{name}-g{index}", name, f"g{index}")
-        objects.append(slice_(name, made))
+        objects.append(slice_(name, made, count=slices if name == "n1" else 1))
     constraints = [{"matchAttribute": f"{GPU}/root"}] if constrained else []
     wanted = request("r", GPU, f"device.attributes['{GPU}'].model == '{model}'", count=count)
     objects += [claim("c", wanted, constraints=constraints), pod("p", "c")]

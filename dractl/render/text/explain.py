@@ -267,7 +267,8 @@ class Page:
             self.title("what would help, each tried out")
             for number, fix in enumerate(fixes, 1):
                 nodes = f" (fits on {', '.join(_short(fix['nodes']))})" if fix.get("nodes") else ""
-                who = f" [{fix['who']}]" if fix.get("who") else ""
+                about = [text for text in (fix.get("who"), fix.get("detail")) if text]
+                who = f" [{'; '.join(about)}]" if about else ""
                 self.item(fix["text"] + nodes + who, f"    {number}. ")
         if report.get("fixesNote"):
             self.gap()

@@ -7,6 +7,7 @@ from dractl.simulate.candidates.amounts import capacities, constraints, counts
 from dractl.simulate.candidates.devices import device_taints, holders
 from dractl.simulate.candidates.model import Change
 from dractl.simulate.candidates.placement import avoid, placement
+from dractl.simulate.candidates.pools import pools
 from dractl.simulate.candidates.selectors import classes, selectors
 
 
@@ -22,5 +23,6 @@ def candidates(case: Case) -> list[Change]:
         *avoid(case),
         *holders(case),
         *device_taints(case),
+        *pools(case),
     ]
     return sorted(found, key=lambda change: change.cost)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dractl.explain.case import Case
 from dractl.explain.holders import Held, holders_of
 from dractl.explain.judge import Ask, device_taint_text
-from dractl.explain.lifecycle import gone_consumers
+from dractl.explain.lifecycle import age_of, gone_consumers
 from dractl.explain.nearest import device_names
 from dractl.explain.taken import is_health
 from dractl.explain.words import listing, natural
@@ -49,7 +49,12 @@ def free(case: Case, held: Held) -> Change:
     mine = max((pod.priority for pod in case.pods), default=0)
     cost = 50 if unused else 52 if (held.priority or 0) < mine else 55
     pods = listing([str(key_of(pod)) for pod in held.pods], 2)
+    known = [f"pod {pods}"] if pods else []
     name = f"{key} (pod {pods})" if pods and pods != str(key) else str(key)
+    age = age_of(case.inventory, held.claim.meta, case.now)
+    known += [f"{age} old"] if age else []
+    known += [f"priority {held.priority}"] if held.priority else []
+    known += ["no longer used"] if unused else []
     touched = sorted(
         {
             node
@@ -61,7 +66,7 @@ def free(case: Case, held: Held) -> Change:
     )
     return Change(
         "free",
-        f"end claim {name}",
+        f"end claim {key}",
         f"owner of {key}",
         cost,
         apply,
@@ -69,6 +74,7 @@ def free(case: Case, held: Held) -> Change:
         choice=f"free {cost}",
         name=name,
         subjects=frozenset({f"claim {key}"}),
+        detail=", ".join(known),
     )
 
 

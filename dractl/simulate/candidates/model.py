@@ -30,6 +30,10 @@ class Change:
     name: str = ""
     subjects: frozenset[str] = field(default_factory=frozenset)
     """What is changed; two changes of one thing are not combined."""
+    proven: bool = True
+    """False where what will be published is not known, and the trial was made with what is."""
+    detail: str = ""
+    """What is good to know of this very change, left out where several are told together."""
 
 
 def request_setter(ask: Ask, **changes: object) -> Callable[[Variant], None]:

@@ -7,17 +7,21 @@ from collections.abc import Iterator
 
 from dractl.explain.case import Case
 from dractl.explain.errors import Failing, failing_devices, guarded
-from dractl.explain.judge import Ask, Fault
+from dractl.explain.judge import Ask, Fault, drivers_named
 from dractl.explain.nearest import misses_of, readable
+from dractl.explain.nodes import drivers_of
 from dractl.explain.selection import rounded_down
 from dractl.explain.terms import Field, names_of, value_text
-from dractl.explain.words import near
+from dractl.explain.words import natural, near
 from dractl.kube.objects import (
     DeviceSelector,
 )
 from dractl.kube.quantity import Quantity, QuantityError
 from dractl.simulate.candidates.model import CLAIM, Change, request_setter
 from dractl.simulate.variant import Variant
+
+_CLASSES = 4
+"""So many other classes are tried for each request."""
 
 _MISSES = 3
 """So many kinds of near misses are tried for each request."""
@@ -190,16 +194,25 @@ def _selector_change(ask: Ask, fault: Fault, source: str, text: str, cost: int, 
 
 
 def classes(case: Case) -> Iterator[Change]:
-    """A class of a similar name in the place of one that does not exist."""
-    for ask in case.survey.asks:
-        if ask.device_class is not None:
-            continue
-        for name in near(ask.spec.device_class_name, case.inventory.classes):
+    """Another class: one of a similar name where there is none of that name, else one of the same drivers."""
+    for index, ask in enumerate(case.survey.asks):
+        name = ask.spec.device_class_name
+        if ask.device_class is None:
+            others, cost = near(name, case.inventory.classes), 5
+        else:
+            drivers = drivers_of(case.survey, index)
+            about = [
+                other
+                for other, one in case.inventory.classes.items()
+                if other != name and drivers & set(drivers_named(one))
+            ]
+            others, cost = sorted(about, key=natural)[:_CLASSES], 26
+        for other in others:
             yield Change(
                 "class",
-                f"in request {ask.label} name class {name} instead of {ask.spec.device_class_name}",
+                f"in request {ask.label} name class {other} instead of {name}",
                 CLAIM,
-                5,
-                request_setter(ask, device_class_name=name),
+                cost,
+                request_setter(ask, device_class_name=other),
                 subjects=frozenset({f"{ask.label} class"}),
             )
