@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dractl.allocator import Profile
+from dractl.cel.derived import DerivedError, derive
 from dractl.cel.selector import compile_selector
 from dractl.kube.node_selector import matches
 from dractl.kube.objects import (
@@ -274,10 +275,28 @@ class World:
                         for use in device.consumes_counters:
                             for name, amount in use.counters.items():
                                 used[use.counter_set, name] = used.get((use.counter_set, name), 0) + amount.nano
+            if self.profile.features.compatibility_groups and not self._together(published, members, fresh):
+                return False
             limits = {(c.name, n): a.nano for s in members for c in s.shared_counters for n, a in c.counters.items()}
             for use in published.device.consumes_counters:
                 if any(used[use.counter_set, name] > limits[use.counter_set, name] for name in use.counters):
                     return False
+        return True
+
+    def _together(self, published: Published, members: Sequence[ResourceSlice], fresh: dict[Id, Published]) -> bool:
+        """Whether the devices on each of a device's counter sets all have no groups, or one in common."""
+        driver, pool, _ = published.id
+        placed = [
+            use
+            for item in members
+            for device in item.devices
+            if (driver, pool, device.name) in fresh or (driver, pool, device.name) in self.in_use()
+            for use in device.consumes_counters
+        ]
+        for own in published.device.consumes_counters:
+            groups = [set(use.compatibility_groups) for use in placed if use.counter_set == own.counter_set]
+            if any(groups) and not set.intersection(*groups):
+                return False
         return True
 
     def _constraints(self, claim: ResourceClaim, given: Sequence[Given]) -> bool:
@@ -296,13 +315,27 @@ class World:
 
     def values(self, given: Given, name: str) -> list[tuple[str, object]] | None:
         """The values of an attribute with their type; None where the device lacks it."""
-        attribute = attribute_of(given.published, name)
+        attribute = self.derived(given, name) or attribute_of(given.published, name)
         if attribute is None:
             return None
         kind = attribute.kind
         if isinstance(attribute.value, tuple):
             return [(kind.removesuffix("s"), value) for value in attribute.value]
         return [(kind, attribute.value)]
+
+    def derived(self, given: Given, name: str) -> DeviceAttribute | None:
+        """What the request computes under a name, if it does; one without a value where that fails."""
+        for item in given.exact.derived_attributes if self.profile.features.derived_attributes else ():
+            if item.name == name:
+                environment = replace(self.profile.environment(), derived_attribute=True)
+                expression = compile_selector(item.expression, environment)
+                if expression.error is not None:
+                    return DeviceAttribute("strings", ())
+                try:
+                    return derive(expression, given.published.id[0], given.published.device)
+                except DerivedError:
+                    return DeviceAttribute("strings", ())
+        return None
 
 
 def tolerated(taint: DeviceTaint, toleration: DeviceToleration) -> bool:

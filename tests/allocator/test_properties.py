@@ -27,9 +27,8 @@ QUIET = settings(
 def made(seed: int, small: bool) -> tuple[Allocator, World, list[Node], list[ResourceClaim]]:
     maker = fleets.Maker(seed, newer=True, small=small)
     given_ = maker.fleet()
-    # kept out of the judge: alpha features of 1.37 with rules of their own
-    for feature in ("compatibilityGroups", "optionalNodeOperations"):
-        given_["features"].pop(feature)
+    # kept out of the judge
+    given_["features"].pop("optionalNodeOperations")
     for item in given_["slices"]:
         item["spec"].pop("skipNodeOperations", None)
         for device in item["spec"].get("devices", []):
@@ -38,7 +37,8 @@ def made(seed: int, small: bool) -> tuple[Allocator, World, list[Node], list[Res
                 values = device.get("attributes", {})
                 device["attributes"] = {n: v for n, v in values.items() if not isinstance(*v.values(), list)}
             for use in device.get("consumesCounters", []):
-                use.pop("compatibilityGroups", None)
+                if not given_["features"]["compatibilityGroups"]:
+                    use.pop("compatibilityGroups", None)
     profile = Profile.of_features("1.37", Features.of(given_["features"])).correct()
     slices, classes, allocated = cluster(given_)
     world = World(profile, slices, {item.meta.name: item for item in classes}, allocated)
@@ -76,9 +76,15 @@ def test_what_exists_is_found_and_what_is_found_exists(seed: int) -> None:
 def test_enough_of_both_is_seen() -> None:
     """The properties above would mean little if the fleets were all alike."""
     seen = {FITS: 0, DOES_NOT_FIT: 0}
+    shares = counters = 0
     for seed in range(150):
         allocator, world, nodes, claims = made(seed, small=True)
         result = allocator.allocate(claims, nodes[0])
         if result.verdict in seen and exists(world, nodes[0], claims, limit=20_000) is not None:
             seen[result.verdict] += 1
+            given_out = [one for allocation in result.allocations or [] for one in allocation.results]
+            drawing = {p.id for p in world.devices(nodes[0]) if p.device.consumes_counters}
+            shares += any(one.consumed_capacity for one in given_out)
+            counters += any((one.driver, one.pool, one.device) in drawing for one in given_out)
     assert seen[FITS] >= 15 and seen[DOES_NOT_FIT] >= 15
+    assert shares >= 3 and counters >= 3
