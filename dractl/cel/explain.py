@@ -127,53 +127,114 @@ class _Explainer:
         except (EvalError, Stopped) as error:
             return f"error: {error.text}"
 
-    def _detail(self, step: plan.Step) -> str:
+    def _detail(self, step: plan.Step, wanted: bool = True) -> str:
+        """What was found and what has to be there for the step to be ``wanted``."""
         if isinstance(step, plan.Both):
-            details = [self._detail(term) for term in flattened(step)]
-            return (" or " if step.any else " and ").join(detail for detail in details if detail)
+            return self._both_detail(step, wanted)
         if isinstance(step, plan.Equality):
-            return self._equality_detail(step)
+            return self._equality_detail(step, wanted != step.negated)
         if isinstance(step, plan.Membership):
-            return f"{self._shown(step.element)}, asked for one of {', '.join(map(show, step.items))}"
-        if isinstance(step, plan.Call):
-            return self._call_detail(step)
-        return ""
+            return f"{self._shown(step.element)}, asked for {_one(wanted)} of {', '.join(map(show, step.items))}"
+        if isinstance(step, plan.Path):
+            return self._choice_detail(step, wanted)
+        return self._call_detail(step, wanted) if isinstance(step, plan.Call) else ""
 
-    def _equality_detail(self, step: plan.Equality) -> str:
+    def _both_detail(self, step: plan.Both, wanted: bool) -> str:
+        """Of parts that all have to be as wanted, those that are not; otherwise of every part."""
+        parts = flattened(step)
+        every = step.any != wanted
+        if every:
+            parts = [part for part in parts if not self._is(part, wanted)] or parts
+        details = [self._detail(part, wanted) or f"{self._shown(part)}, asked for {show(wanted)}" for part in parts]
+        return (" and " if every else " or ").join(details)
+
+    def _is(self, step: plan.Step, wanted: bool) -> bool:
+        try:
+            return self.emitter.emit(step)(self.env) is wanted
+        except (EvalError, Stopped):
+            return False
+
+    def _choice_detail(self, step: plan.Path, wanted: bool) -> str:
+        """Of ``condition ? a : b`` that of the branch taken."""
+        choice = step.source
+        if not isinstance(choice, plan.Choice):
+            return ""
+        try:
+            taken = choice.then if self.emitter.emit(choice.condition)(self.env) is True else choice.otherwise
+        except (EvalError, Stopped):
+            return ""
+        if isinstance(taken, plan.Computed):
+            return "" if taken.qualifiers else self._detail(taken.operand, wanted)
+        return self._choice_detail(plan.Path(taken), wanted)
+
+    def _equality_detail(self, step: plan.Equality, wanted: bool) -> str:
         found, asked = step.left, step.right
-        if isinstance(found, plan.Const):
+        if _is_constant(found):
             found, asked = asked, found
-        return f"{self._shown(found)}, asked for {'other than ' if step.negated else ''}{self._shown(asked)}"
+        order = _SIGNS.get(asked.value) if isinstance(asked, plan.Const) and asked.value.__class__ is int else None
+        if order is not None and isinstance(found, plan.Call) and found.function == "compareTo":
+            left, right = found.args
+            return self._order_detail(left, right, order if wanted else _OPPOSITES[order])
+        return f"{self._shown(found)}, asked for {'' if wanted else 'other than '}{self._shown(asked)}"
 
-    def _call_detail(self, step: plan.Call) -> str:
-        args = step.args
-        if step.function in _ORDER:
-            order = _ORDER[step.function]
-            compared = _comparison(args[0], args[1])
-            if compared is not None:
-                return f"{self._shown(compared[0])}, asked for {order} {self._shown(compared[1])}"
-            if isinstance(args[0], plan.Const):
-                return f"{self._shown(args[1])}, asked for {_MIRRORED[order]} {self._shown(args[0])}"
-            return f"{self._shown(args[0])}, asked for {order} {self._shown(args[1])}"
-        if step.function in _ASKED and len(args) == 2:
-            return f"{self._shown(args[0])}, asked for {_ASKED[step.function]} {self._shown(args[1])}"
-        if step.function == "!_":
-            return self._detail(args[0])
+    def _order_detail(self, left: plan.Step, right: plan.Step, order: str) -> str:
+        if _is_constant(left):
+            left, right, order = right, left, _MIRRORED.get(order, order)
+        return f"{self._shown(left)}, asked for {order}{' ' if order else ''}{self._shown(right)}"
+
+    def _call_detail(self, step: plan.Call, wanted: bool) -> str:
+        function, args = step.function, step.args
+        if function == "!_":
+            return self._detail(args[0], not wanted)
+        order = _ORDER.get(function)
+        if order is not None:
+            left, right = _comparison(args[0], args[1]) or (args[0], args[1])
+            return self._order_detail(left, right, order if wanted else _OPPOSITES[order])
+        if function == "@in":
+            return self._in_detail(args[0], args[1], wanted)
+        if function in _ASKED and len(args) == 2:
+            return f"{self._shown(args[0])}, asked for {_ASKED[function][not wanted]} {self._shown(args[1])}"
         return ""
 
+    def _in_detail(self, element: plan.Step, container: plan.Step, wanted: bool) -> str:
+        try:
+            items = self.emitter.emit(container)(self.env)
+        except (EvalError, Stopped):
+            return ""
+        if isinstance(items, CelMap):
+            if isinstance(element, plan.Const):
+                # the term itself says all
+                return ""
+            items = [key for key, _ in items.items()]
+        if not isinstance(items, list):
+            return ""
+        shown = ", ".join(map(show, items[:_SHOWN])) + (", …" if len(items) > _SHOWN else "")
+        return f"{self._shown(element)}, asked for {_one(wanted)} of {shown}" if items else ""
 
-_ORDER = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
+
+def _one(wanted: bool) -> str:
+    return "one" if wanted else "none"
+
+
+_ORDER = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "isLessThan": "<", "isGreaterThan": ">"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPPOSITES = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "": "other than", "other than": ""}
+_SIGNS = {0: "", 1: ">", -1: "<"}
+"""What a result of ``compareTo`` says."""
 _ASKED = {
-    "isGreaterThan": ">",
-    "isLessThan": "<",
-    "startsWith": "a text that starts with",
-    "endsWith": "a text that ends with",
-    "contains": "a text that contains",
-    "matches": "a match of",
-    "includes": "one that includes",
-    "@in": "one of",
+    "startsWith": ("a text that starts with", "a text that does not start with"),
+    "endsWith": ("a text that ends with", "a text that does not end with"),
+    "contains": ("a text that contains", "a text that does not contain"),
+    "matches": ("a match of", "no match of"),
+    "includes": ("one that includes", "one that does not include"),
 }
+_SHOWN = 12
+"""How many elements of a list or keys of a map are shown."""
+
+
+def _is_constant(step: plan.Step) -> bool:
+    """Whether it says nothing of the device: ``40`` or ``quantity("40Gi")``."""
+    return isinstance(step, plan.Const) or (isinstance(step, plan.Call) and all(map(_is_constant, step.args)))
 
 
 def _comparison(left: plan.Step, right: plan.Step) -> tuple[plan.Step, plan.Step] | None:

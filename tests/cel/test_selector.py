@@ -143,3 +143,42 @@ def test_error_decides_if_nothing_is_false() -> None:
     terms = selector('device.attributes["gpu.example.com"].nope && true').explain(DRIVER, device())
     assert [term.decided for term in terms] == [True, False]
     assert all(not term.decided for term in selector("true && true").explain(DRIVER, device()))
+
+
+FOUND = 'device.attributes["gpu.example.com"]'
+
+
+@pytest.mark.parametrize(
+    ("expression", "detail"),
+    [
+        (f"!({FOUND}.index < 5)", "3, asked for >= 5"),
+        (f"!!({FOUND}.index > 5)", "3, asked for > 5"),
+        (f"5 < {FOUND}.index", "3, asked for > 5"),
+        (f"!({FOUND}.index in [3, 4])", "3, asked for none of 3, 4"),
+        (f'!({FOUND}.model.startsWith("l4"))', '"l40s", asked for a text that does not start with "l4"'),
+        (f'!({FOUND}.model != "x")', '"l40s", asked for "x"'),
+        (f"!({FOUND}.index > 5 || {FOUND}.index > 2)", "3, asked for <= 2"),
+        (f'{FOUND}.index > 5 || {FOUND}.model == "x"', '3, asked for > 5 or "l40s", asked for "x"'),
+        (f"{FOUND}.healthy || {FOUND}.index > 5", "false, asked for true or 3, asked for > 5"),
+        (f"{FOUND}.healthy ? true : {FOUND}.index > 5", "3, asked for > 5"),
+        (f'has({FOUND}.x) ? true : ({FOUND}.healthy ? true : {FOUND}.model == "x")', '"l40s", asked for "x"'),
+        ('device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) == 1', "40Gi, asked for > 80Gi"),
+        ('quantity("80Gi").compareTo(device.capacity["gpu.example.com"].memory) <= 0', "40Gi, asked for >= 80Gi"),
+        ('device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) != -1', "40Gi, asked for >= 80Gi"),
+        ('quantity("80Gi").isLessThan(device.capacity["gpu.example.com"].memory)', "40Gi, asked for > 80Gi"),
+        (f'"x" in {FOUND}', ""),
+        (f'{FOUND}.model in {{"a": 1}}', '"l40s", asked for one of "a"'),
+    ],
+)
+def test_what_was_found_and_asked_for(expression: str, detail: str) -> None:
+    device = Device(
+        name="gpu-0",
+        attributes={
+            "model": DeviceAttribute("string", "l40s"),
+            "index": DeviceAttribute("int", 3),
+            "healthy": DeviceAttribute("bool", False),
+        },
+        capacity={"memory": DeviceCapacity(Quantity.parse("40Gi"))},
+    )
+    (term,) = compile_selector(expression, Environment()).explain("gpu.example.com", device)
+    assert (term.value, term.decided, term.detail) == (False, True, detail)
