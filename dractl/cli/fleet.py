@@ -178,8 +178,11 @@ def _add(report: ValidationReport, one: ObjectResult, faults: list[Fault]) -> No
         return
     document = _document(one)
     subject = ObjectRef(one.kind, one.name, one.namespace, one.api_version)
+    told = {(item.finding.code, item.line, item.column) for item in report.items if item.file == one.file}
     for fault in faults:
         item = item_of(fault, document, one, subject)
+        if document is not None and (item.finding.code, item.line, item.column) in told:
+            continue  # known without the fleet
         report.items.append(item)
         if one.verdict == "accepted":
             one.verdict = "accepted-with-warning"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dractl.allocator import ERROR, FITS, UNDECIDED, Allocator, Profile
@@ -11,11 +11,13 @@ from dractl.cel.environment import Environment
 from dractl.inventory import Inventory, Key
 from dractl.kube.decode import DecodeError, decode
 from dractl.kube.objects import DeviceClass, Meta, Node, ResourceClaim, ResourceClaimTemplate
+from dractl.rules import advice as rules
 from dractl.rules import allocation
-from dractl.validation.model import Fault, Json, Path, claim_view
+from dractl.validation.model import Fault, Json, Path, RequestView, at, claim_view, mapping
 from dractl.validation.references import Known
 from dractl.validation.selectors import selector_view
 from dractl.validation.settings import Settings
+from dractl.validation.versions import closest
 
 GONE = "no Node object"
 _OF_THE_SYSTEM = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
@@ -92,8 +94,7 @@ class FleetChecker:
             answer.note = f"not tried: class {', '.join(missing)} is not known"
             return answer
         (plan,) = self.allocator.plan([claim])
-        paths = {one.name: one.path for one in view.requests}
-        self._count(plan, paths, answer)
+        self._count(plan, {one.name: one for one in view.requests}, answer)
         present = self.inventory.claims.get(Key(claim.meta.namespace, claim.meta.name))
         if present is not None and present.allocation is not None and value.get("kind") == "ResourceClaim":
             answer.allocated, answer.note = True, "it is allocated already"
@@ -113,15 +114,17 @@ class FleetChecker:
         answer.error = min(errors) if errors and not answer.fits else ""
         return answer
 
-    def _count(self, plan: ClaimPlan, paths: Mapping[str, Path], answer: FleetAnswer) -> None:
+    def _count(self, plan: ClaimPlan, views: Mapping[str, RequestView], answer: FleetAnswer) -> None:
         for spec in _specs(plan):
             count = RequestCount(spec.name, spec.device_class.meta.name)
             nodes: set[str] = set()
+            capacities: set[str] = set()
             failed: dict[tuple[bool, int], list[tuple[str, str]]] = {}
             for device_id, published in self.inventory.devices.items():
                 verdict = spec.chain.verdict(device_id.driver, published.device)
                 if verdict.match:
                     count.matching += 1
+                    capacities.update(published.device.capacity)
                     if published.node_name:
                         nodes.add(published.node_name)
                 elif verdict.failed and verdict.error:
@@ -129,7 +132,10 @@ class FleetChecker:
             count.nodes = len(nodes)
             answer.left_out |= dict.fromkeys(sorted(nodes - set(self.inventory.nodes)), GONE)
             answer.requests.append(count)
-            path = paths.get(spec.name, ("spec",))
+            request = views.get(spec.name)
+            path = request.path if request is not None else ("spec",)
+            if request is not None and count.matching:
+                answer.faults += _unknown_capacities(request, count.matching, capacities)
             for (by_class, index), devices in failed.items():
                 answer.faults.append(_failed(spec, path, by_class, index, devices))
             if count.matching == 0 and not failed:
@@ -167,6 +173,20 @@ def _failed(spec: RequestSpec, path: Path, by_class: bool, index: int, devices: 
     message = f"{where} fails on {len(devices)} published devices, the first is {device}: {error}"
     place = (*path, "deviceClassName") if by_class else (*path, "selectors", index, "cel", "expression")
     return Fault(allocation.SELECTOR_ERROR, message, place, evidence={"devices": len(devices), "first": device})
+
+
+def _unknown_capacities(request: RequestView, matching: int, known: set[str]) -> Iterator[Fault]:
+    """Amounts of something that no matching device has: every one of them is ruled out."""
+    for key in mapping(at(request.body, "capacity", "requests")):
+        if key in known:
+            continue
+        same = [other for other in sorted(known) if other.rpartition("/")[2] == key.rpartition("/")[2]]
+        close = same[0] if same else closest(key, sorted(known))
+        message = f"none of the {matching} published devices that match has a capacity {key}, so none can serve it"
+        has = f"they have {', '.join(sorted(known)[:8])}" if known else "they have no capacities"
+        hint = f"write {close}; the keys are compared letter by letter" if close else has
+        place = (*request.path, "capacity", "requests", key)
+        yield Fault(rules.CAPACITY_KEY, message, place, key=True, hint=hint)
 
 
 def _nothing(spec: RequestSpec, path: Path, published: int) -> Fault:

@@ -552,6 +552,25 @@ def test_a_selector_that_fails_on_a_published_device_is_an_error(dractl: Any, fo
     assert "DRA111" in found
 
 
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("gpu.nvidia.com/memory", "write memory; the keys are compared letter by letter"),
+        ("memroy", "write memory; the keys are compared letter by letter"),
+        ("slots", "they have memory"),
+    ],
+)
+def test_capacities_that_no_device_has_are_named(dractl: Any, folder: Path, key: str, hint: str) -> None:
+    text = on_the_fleet("amount", 'device.attributes["gpu.nvidia.com"].type == "gpu"')
+    (folder / "x.yaml").write_text(text + f"          capacity: {{requests: {{{key}: 1Gi}}}}\n")
+    found = report(dractl("validate", "x.yaml", "--demo", "-o", "json"))["findings"]
+    (finding,) = [one for one in found if one["code"] == "DRA114"]
+    assert finding["location"]["line"] == 14
+    assert finding["hint"] in (hint, "write memory")
+    (folder / "x.yaml").write_text(text + "          capacity: {requests: {memory: 1Gi}}\n")
+    assert "DRA114" not in dractl("validate", "x.yaml", "--demo").out
+
+
 def test_names_are_looked_up_in_the_fleet(dractl: Any, folder: Path) -> None:
     text = on_the_fleet("typo", "true").replace("gpu.nvidia.com", "gpu.nvidia.con")
     (folder / "x.yaml").write_text(text)
