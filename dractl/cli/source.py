@@ -140,18 +140,16 @@ QUESTION_KINDS = (
 """What a question about claims and devices may need; the rest only concerns a diagnosis."""
 
 
-def _read_live(
-    connection: Connection, kinds: Collection[str] | None, namespace: str, own_events: bool
-) -> Inventory:
-    from dractl.sources.cluster import RESOURCES, read_cluster
-    from dractl.sources.snapshot import inventory_of
+def _read_live(connection: Connection, kinds: Collection[str] | None, namespace: str, own_events: bool) -> Inventory:
+    from dractl.sources.cluster import RESOURCES
+    from dractl.sources.snapshot import read_live
 
     with Progress() as progress:
         wanted = kinds if kinds is not None else [item.kind for item in RESOURCES]
-        state = read_cluster(connection, wanted, namespace, progress, namespace if own_events else None)
-    for kind, reason in state.unseen.items():
+        inventory = read_live(connection, wanted, namespace, progress, namespace if own_events else None)
+    for kind, reason in inventory.provenance.unseen.items():
         note(f"note: {kind}: {reason}")
-    return inventory_of(state)
+    return inventory
 
 
 def choose_release(inventory: Inventory, kubernetes: str | None) -> Release:
