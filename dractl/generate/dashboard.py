@@ -28,6 +28,18 @@ def _one(title: str, kind: str, expression: str, legend: str = "", **layout: Any
     return Panel(title, kind, ((expression, legend),), **layout)
 
 
+_KUBELET = "Of kubelet's own metrics, where they are scraped with a label node, or with the node's name in instance."
+
+
+def _on_node(metric: str, more: str = "", function: str = "") -> str:
+    """A metric of kubelet on the dashboard's node: scrapes name it in ``node``, or in ``instance`` with a port."""
+    out = []
+    for label in ('node="$node"', 'node="",instance=~"$node(:[0-9]+)?"'):
+        selected = f"{metric}{{{label}{',' if more else ''}{more}}}"
+        out.append(f"{function}({selected}[5m])" if function else selected)
+    return " or ".join(out)
+
+
 FLEET: tuple[Panel, ...] = (
     _one("Devices", "stat", "sum by (state) (dractl_devices)", "{{state}}", width=24, height=4),
     _one(
@@ -66,19 +78,21 @@ CLAIMS: tuple[Panel, ...] = (
         "{{namespace}}",
     ),
     _one("Oldest pending claim", "timeseries", "dractl_claims_pending_age_seconds_max", "{{namespace}}", unit="s"),
-    _one("Why claims wait", "table", "sum by (verdict, code) (dractl_claims_pending_reason)", ""),
+    _one("Why claims wait", "table", "sum by (namespace, verdict, code) (dractl_claims_pending_reason)", ""),
     _one("Free devices by class", "timeseries", 'sum by (class) (dractl_class_devices{state="free"})', "{{class}}"),
     Panel(
-        "Search of the scheduler (p99)",
+        "Search of the scheduler, a call",
         "timeseries",
         (
             (
-                "histogram_quantile(0.99, sum by (le) (rate(scheduler_plugin_execution_duration_seconds_bucket"
-                '{plugin="DynamicResources"}[5m])))',
-                "p99",
+                "sum by (extension_point) (rate(scheduler_plugin_execution_duration_seconds_sum"
+                '{plugin="DynamicResources"}[5m])) / sum by (extension_point) '
+                '(rate(scheduler_plugin_execution_duration_seconds_count{plugin="DynamicResources"}[5m]))',
+                "{{extension_point}}",
             ),
         ),
         unit="s",
+        description="On average. The histogram of kube-scheduler ends at 22 ms, so that quantiles say nothing above.",
     ),
     Panel(
         "Preparation on nodes (p99)",
@@ -112,18 +126,21 @@ NODE: tuple[Panel, ...] = (
     Panel(
         "Claims in use on the node",
         "timeseries",
-        (('dra_resource_claims_in_use{instance=~"$node.*"}', "{{driver_name}}"),),
+        ((f"{_on_node('dra_resource_claims_in_use')}", "{{driver_name}}"),),
+        description=_KUBELET,
     ),
     Panel(
         "Failed calls to drivers",
         "timeseries",
         (
             (
-                "sum by (driver_name, method_name) (increase(dra_grpc_operations_duration_seconds_count"
-                '{instance=~"$node.*",grpc_status_code!="OK"}[5m]))',
+                "sum by (driver_name, method_name) ("
+                + _on_node("dra_grpc_operations_duration_seconds_count", 'grpc_status_code!="OK"', "increase")
+                + ")",
                 "{{driver_name}} {{method_name}}",
             ),
         ),
+        description=_KUBELET,
     ),
 )
 
@@ -141,6 +158,7 @@ def dashboard(name: str) -> dict[str, Any]:
     if name == "node":
         variables.append(_variable("node", "label_values(dractl_devices, node)"))
     return {
+        "id": None,
         "uid": f"dractl-{name}",
         "title": title,
         "tags": ["dra", "dractl"],
@@ -207,6 +225,9 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
         "fieldConfig": {"defaults": {"unit": panel.unit}, "overrides": []},
         "targets": targets,
     }
+    if table:  # all rows are of one time
+        hidden = {"excludeByName": {"Time": True}, "indexByName": {}, "renameByName": {"Value": "number"}}
+        made["transformations"] = [{"id": "organize", "options": hidden}]
     if panel.description:
         made["description"] = panel.description
     return made

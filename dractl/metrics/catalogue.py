@@ -51,7 +51,8 @@ CLAIMS = Definition(
 )
 PENDING_AGE = Definition(
     "dractl_claims_pending_age_seconds_max",
-    "Age of the oldest claim that a pod waits for and that is not allocated.",
+    "Age of the oldest claim that is not allocated and that a pod waits for. Pods held back on purpose (scheduling "
+    "gates) do not count.",
     ("namespace",),
     "namespaces with pending claims",
     ("namespace",),
@@ -60,8 +61,9 @@ PENDING_AGE = Definition(
 PENDING_REASONS = Definition(
     "dractl_claims_pending_reason",
     "Claims that pods wait for, by verdict of the allocator and by the code of the worst finding (none: empty).",
-    ("verdict", "code"),
-    "5 verdicts x codes that occur",
+    ("namespace", "verdict", "code"),
+    "namespaces with pending claims x 5 verdicts x codes that occur",
+    ("namespace",),
 )
 FINDINGS = Definition(
     "dractl_findings", "Findings of dractl diagnose.", ("code", "severity", "category"), "codes that occur"
@@ -71,15 +73,15 @@ CHECKS = Definition(
 )
 TOPOLOGY = Definition(
     "dractl_pods_topology",
-    "Running pods with a NIC and another device, by how near the nearest pair is: root (one PCIe root), numa (one NUMA "
-    "node), apart, unknown.",
+    "Running pods with a NIC and another device, by how near the nearest pair is: root (one PCIe root), numa (one "
+    "NUMA node), apart, unknown.",
     ("quality",),
     "4",
 )
 READ_TIME = Definition(
     "dractl_read_timestamp_seconds",
-    "Unix time as of which all the other numbers are known to be right: while all kinds are followed, that of the last "
-    "refresh; else when the last of the missing ones was heard of.",
+    "Unix time as of which all the other numbers are known to be right: while all kinds are followed, that of the "
+    "last refresh; else when the last of the missing ones was heard of.",
     (),
     "1",
 )

@@ -86,7 +86,9 @@ def ages(inventory: Inventory, now: str | None) -> Family:
     end = moment(now or inventory.as_of)
     oldest: dict[tuple[str, ...], float] = {}
     for key, claim in inventory.claims.items():
-        if claim.allocation is None and not claim.meta.deletion_timestamp and inventory.claim_pods.get(key):
+        pods = inventory.claim_pods.get(key) or ()
+        waited_for = any(pod.phase not in _FINISHED and not pod.scheduling_gates for pod in pods)
+        if claim.allocation is None and not claim.meta.deletion_timestamp and waited_for:
             age = seconds_between(claim.meta.creation_timestamp, end)
             if age is not None:
                 label = (key.namespace,)
@@ -98,7 +100,8 @@ def _reasons(context: Context) -> Family:
     found: Counter[tuple[str, ...]] = Counter()
     for waiting in context.waiting:
         findings = waiting.report.findings  # the worst first
-        found[waiting.report.verdict, findings[0].code if findings else ""] += len(waiting.claims)
+        for key in waiting.claims:
+            found[key.namespace, waiting.report.verdict, findings[0].code if findings else ""] += 1
     return Family(catalogue.PENDING_REASONS, {key: float(number) for key, number in sorted(found.items())})
 
 

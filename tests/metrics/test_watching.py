@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from dractl.rules.registry import all_rules
 
 LABELS = {definition.name: set(definition.labels) for definition in OWN}
 LABELS |= {name: set(labels) for name, labels in KUBERNETES.items()}
-FREE = {"le", "instance"}
+FREE = {"le", "instance", "node"}
 """Labels that Prometheus itself adds."""
 
 
@@ -79,6 +80,41 @@ def test_names_are_unique_and_panels_do_not_overlap():
             assert place["x"] + place["w"] <= 24
             assert not cells & taken
             taken |= cells
+
+
+UNITS = {"short", "s", "percentunit"}
+"""Those of Grafana's units that are used."""
+PANELS = {"stat", "timeseries", "table", "piechart"}
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_what_grafana_needs_of_a_dashboard(name, dractl):
+    """The dashboard JSON model of Grafana: https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/."""
+    made = json.loads(dractl("generate", "dashboard", name).out)
+    assert made == dashboard(name)
+    assert made["id"] is None  # Grafana gives it one; a number could replace another dashboard
+    assert made["uid"] == f"dractl-{name}" and len(made["uid"]) <= 40
+    assert made["schemaVersion"] >= 36  # of Grafana 9, from which on a datasource is an object
+    variables = {one["name"]: one for one in made["templating"]["list"]}
+    assert variables["datasource"]["type"] == "datasource" and variables["datasource"]["query"] == "prometheus"
+    for one in variables.values():
+        if one["type"] == "query":
+            found = re.fullmatch(r"label_values\((\w+), (\w+)\)", one["query"]["query"])
+            assert found and found[2] in LABELS[found[1]]
+            assert one["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+    numbers = [panel["id"] for panel in made["panels"]]
+    assert len(set(numbers)) == len(numbers) and 0 not in numbers
+    for panel in made["panels"]:
+        assert panel["type"] in PANELS and panel["title"]
+        assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
+        assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+        assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"]) > 0
+        for target in panel["targets"]:
+            assert set(re.findall(r"\$\{?(\w+)", target["expr"])) <= variables.keys()
+            legend = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+            kept = re.findall(r"by \(([^)]*)\)", target["expr"])
+            whole = LABELS[re.findall(r"dra\w+|scheduler\w+", target["expr"])[0]] if not kept else set()
+            assert legend <= whole | {label.strip() for group in kept for label in group.split(",")}, panel["title"]
 
 
 @pytest.mark.prometheus
