@@ -15,6 +15,7 @@ from dractl.cel.errors import Issue
 from dractl.cel.library.regex import compile_regex
 
 CURLY_QUOTES = "“”„‟‘’‚‛«»′″"
+INVISIBLE = "\u200b\u200c\u200d\u2060\u00ad"
 _QUANTITY = "kubernetes.Quantity"
 _SEMVER = "kubernetes.Semver"
 
@@ -70,6 +71,21 @@ def advise_cost(expression: str) -> str:
 
 
 # --- rules ----------------------------------------------------------------------------------------------------------
+
+
+def _stray(fault: _Fault) -> str | None:
+    """Nothing at all, and characters that come from how the text was saved or typed."""
+    if not fault.expression.strip():
+        return "The expression is empty."
+    if fault.at[:1] == "\ufeff":
+        return "Save the text without the byte order mark at its start."
+    if fault.at[:1] == "\0":
+        return "Take out the zero byte."
+    if fault.at[:2] in ("\\n", "\\t", "\\r"):
+        return f"{fault.at[:2]} stands for a character only inside quotes; type a line break or a blank itself."
+    if fault.at[:1] and (fault.at[0].isspace() or fault.at[0] in INVISIBLE) and not fault.at[0].isascii():
+        return f"Use an ordinary blank instead of U+{ord(fault.at[0]):04X}."
+    return None
 
 
 def _curly_quotes(fault: _Fault) -> str | None:
@@ -267,6 +283,7 @@ def _bad_literal(fault: _Fault) -> str | None:
 
 
 _RULES: tuple[Callable[[_Fault], str | None], ...] = (
+    _stray,
     _curly_quotes,
     _backtick,
     _single_operator,

@@ -70,6 +70,12 @@ def test_long_line_is_cut_around_the_fault(dractl) -> None:
         ("device.driver", "true or false"),
         ('["a"].join("-") == "a"', "cannot bound the size"),
         ("(true", "is not closed"),
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ("\ufefftrue", "byte order mark"),
+        ("true \\n && true", "stands for a character only inside quotes"),
+        ("true\u00a0&& true", "U+00A0"),
+        ("true\u200b", "U+200B"),
     ],
 )
 def test_hints(dractl, expression: str, hint: str) -> None:
