@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dractl.kube.node_selector import NodeSelectorError, matches
-from dractl.kube.objects import Node, NodeRequirement, NodeSelector, NodeSelectorTerm, Pod, Taint, Toleration
+from dractl.kube.objects import Meta, Node, NodeRequirement, NodeSelector, NodeSelectorTerm, Pod, Taint, Toleration
 from dractl.kube.quantity import Quantity
 
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -56,6 +56,12 @@ def pod_on_node(pod: Pod, node: Node, used: Mapping[str, Quantity] | None = None
     reasons.extend(_selector_reasons(pod, node))
     reasons.extend(_room_reasons(pod, node, used))
     return Eligibility(not reasons, reasons)
+
+
+def closed_words(node: Node) -> list[str]:
+    """What keeps pods from a node that tolerate nothing: a cordon, taints."""
+    reasons = pod_on_node(Pod(Meta()), node).reasons
+    return [reason.text for reason in reasons if reason.code in ("cordoned", "node-taint")]
 
 
 def unjudged(pod: Pod) -> list[str]:
@@ -175,7 +181,9 @@ def used_on_nodes(pods: Iterable[Pod]) -> dict[str, dict[str, Quantity]]:
 
 
 def _room_reasons(pod: Pod, node: Node, used: Mapping[str, Quantity] | None) -> list[PodReason]:
-    """Native resources that cannot fit. Other pods that the snapshot does not hold can only make it worse."""
+    """What cannot fit: native resources, and extended ones that the node advertises itself (on the others devices of a
+    class may serve them). Other pods that the snapshot does not hold can only make it worse.
+    """
     if pod.node_name:
         return []
     taken = used or {}
@@ -183,7 +191,7 @@ def _room_reasons(pod: Pod, node: Node, used: Mapping[str, Quantity] | None) -> 
     wanted = {**requested(pod), "pods": Quantity.of(1)}
     for name, amount in wanted.items():
         room = node.allocatable.get(name)
-        if "/" in name or room is None or amount.nano == 0:
+        if room is None or amount.nano == 0 or ("/" in name and room.nano == 0):
             continue
         busy = taken.get(name, Quantity.of(0))
         if busy + amount > room:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dractl.explain.answer import Answer
-from dractl.explain.eligibility import used_on_nodes
-from dractl.explain.words import listing, plural
+from dractl.explain.eligibility import pod_on_node, used_on_nodes
+from dractl.explain.report import AllocatorView, GroupView, NodeView, PodOnNode
+from dractl.explain.words import listing, plural, ranges
 from dractl.inventory import Inventory, key_of
 from dractl.kube.names import is_extended_resource
 from dractl.kube.objects import (
@@ -152,6 +153,33 @@ def _left(inventory: Inventory, one: Extended) -> str:
         busy = used.get(name, {}).get(one.name)
         parts.append(f"{total - (busy.value() if busy else 0)} of {total} left on {name}")
     return f": {listing(parts, 3)}"
+
+
+def advertising(inventory: Inventory, resources: list[Extended]) -> list[str]:
+    """The nodes that advertise all of the resources: there the scheduler makes no claim, a device plugin serves."""
+    common = set.intersection(*(set(one.plugin_nodes) for one in resources)) if resources else set()
+    return [name for name in inventory.nodes if name in common]
+
+
+def plugin_nodes(
+    inventory: Inventory, pod: Pod, resources: list[Extended], first_group: int
+) -> tuple[list[NodeView], list[GroupView]]:
+    """The advertising nodes as they are shown: no device is needed there, only room."""
+    used = used_on_nodes(inventory.pods.values())
+    views: list[NodeView] = []
+    groups: dict[tuple[str, ...], GroupView] = {}
+    for name in advertising(inventory, resources):
+        allowed = pod_on_node(pod, inventory.nodes[name], used.get(name))
+        shared = tuple(reason.shared for reason in allowed.reasons)
+        why = f", but the pod may not use it: {listing([*shared], 4)}" if shared else ""
+        what = f"a device plugin serves the pod there, without a claim{why}"
+        group = groups.setdefault(shared, GroupView(0, what, verdict="fits"))
+        group.names.append(name)
+        group.nodes, group.where = len(group.names), ranges(group.names, 5)
+        reasons = [reason.text for reason in allowed.reasons]
+        number = first_group + list(groups).index(shared)
+        views.append(NodeView(name, AllocatorView("fits", []), PodOnNode(allowed.eligible, reasons), number))
+    return views, list(groups.values())
 
 
 def _day(item: DeviceClass) -> str:

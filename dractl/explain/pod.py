@@ -20,7 +20,15 @@ from dractl.explain.claim import (
     remarks,
 )
 from dractl.explain.entries import entry_view, explain_missing_claim
-from dractl.explain.extended import Extended, claim_for, explain_extended, explain_gate_off, extended_of
+from dractl.explain.extended import (
+    Extended,
+    advertising,
+    claim_for,
+    explain_extended,
+    explain_gate_off,
+    extended_of,
+    plugin_nodes,
+)
 from dractl.explain.lifecycle import age_of, event_view, events_about, pod_view, role_of
 from dractl.explain.placement import gates
 from dractl.explain.report import ClaimExplanation, NameView, PodExplanation, PodState
@@ -225,7 +233,20 @@ def _extended(question: Question, pod: Pod, answer: Answer, report: PodExplanati
         served = all(one.plugin_nodes for one in resources)
         report.verdict = "undecided" if served else "doesNotFit"
         return
+    elsewhere = frozenset(inventory.nodes) - set(advertising(inventory, resources))
     case = case_of(question, [claim], [pod])
+    if elsewhere and len(elsewhere) < len(inventory.nodes):
+        # where a device plugin serves the pod, the scheduler makes no claim
+        case = replace(case, only=elsewhere)
+    if elsewhere:
+        report.nodes, report.groups = node_views(case, question.node)
+    by_plugin, plugin_groups = plugin_nodes(inventory, pod, resources, len(report.groups))
+    report.nodes, report.groups = [*report.nodes, *by_plugin], [*report.groups, *plugin_groups]
+    enough = [view.name for view in by_plugin if view.pod.eligible]
+    if enough and (not elsewhere or case.verdict != FITS):
+        answer.say(f"there is enough left on {ranges(enough, 4)}, so the pod fits there, without a claim")
+        report.verdict = "fits"
+        return
     report.verdict = VERDICTS[case.verdict]
     shell = _shell(report)
     shell.claim = NameView(claim.meta.namespace, claim.meta.name)
@@ -239,7 +260,6 @@ def _extended(question: Question, pod: Pod, answer: Answer, report: PodExplanati
     shell.summary = inner.summary
     shell.requests, shell.constraints = request_views(case), constraint_views(case)
     add_fixes(case, report)
-    report.nodes, report.groups = node_views(case, question.node)
     _other_class(case, answer, resources, claim)
     report.claims = [shell]
 

@@ -278,3 +278,28 @@ def test_extended_resources_by_release(release, fits):
     report = explain_pod(question(inventory, release), "ns", "p")
     assert report.verdict == ("fits" if fits else "doesNotFit")
     assert ("DRAExtendedResource is off by default in 1.35" in report.summary) is not fits
+
+
+def test_a_device_plugin_serves_where_it_advertises():
+    """kube-scheduler makes no claim for a node that advertises the resource: there only its room counts."""
+    serving = class_(GPU)
+    serving["spec"]["extendedResourceName"] = "example.com/gpu"
+
+    def asking(amount):
+        return pod("p", containers=[{"name": "m", "resources": {"requests": {"example.com/gpu": amount}}}])
+
+    def verdicts(amount):
+        old = node("old")
+        old["status"]["allocatable"] = {"example.com/gpu": "4"}
+        inventory = cluster(node("n1"), old, serving, slice_("n1", [device("gpu-0")]), asking(amount))
+        report = explain_pod(question(inventory, "1.36.2"), "ns", "p")
+        return report, {view.name: (view.allocator.verdict, view.pod.eligible) for view in report.nodes}
+
+    assert verdicts("1")[0].verdict == "fits"
+    assert verdicts("1")[1] == {"n1": ("fits", True), "old": ("fits", True)}
+    enough = verdicts("3")[0]
+    assert enough.verdict == "fits"
+    assert "enough left on old, so the pod fits there, without a claim" in " ".join([enough.summary, *enough.details])
+    too_much, nodes = verdicts("5")
+    assert too_much.verdict == "doesNotFit"
+    assert nodes == {"n1": ("doesNotFit", True), "old": ("fits", False)}
