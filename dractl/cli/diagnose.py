@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from dractl.diagnose.run import Diagnosis
     from dractl.explain.claim import Question
+    from dractl.inventory import Inventory
     from dractl.render.text.terminal import Terminal
     from dractl.rules.finding import Severity
+    from dractl.sources.nodereports import NodeReports
 
 app = new_app()
 _PAUSE = 5.0
@@ -106,7 +108,11 @@ def diagnose(
 
     def look() -> tuple[Diagnosis, bool]:
         inventory = source.open()
-        return chosen.look(question_of(inventory, kubernetes)), bool(inventory.provenance.unseen)
+        reports = None
+        if "hardware" in chosen.categories and not (snapshot or demo):
+            reports = _node_reports(inventory, context, kubeconfig)
+        unseen = bool(inventory.provenance.unseen or (reports and reports.silent))
+        return chosen.look(question_of(inventory, kubernetes), reports), unseen
 
     report, unseen = _until_good(look, chosen.threshold, seconds_of(timeout, "--timeout")) if wait else look()
     _emit(report, output, chosen.threshold)
@@ -140,16 +146,30 @@ class _Chosen:
                 f"{what} leave no check{where} to be made", "See what each code is with: dractl diagnose -o wide --demo"
             )
 
-    def look(self, question: Question) -> Diagnosis:
+    def look(self, question: Question, reports: NodeReports | None = None) -> Diagnosis:
         """Make the checks."""
+        from dractl.diagnose.check import Context
         from dractl.diagnose.run import diagnose as run
 
-        return run(question, self.categories, self.select, self.ignore)
+        context = Context(question)
+        if reports is not None:
+            context.reports, context.silent, context.asked = reports.hosts, reports.silent, True
+        return run(question, self.categories, self.select, self.ignore, context)
 
     def bad(self, report: Diagnosis) -> bool:
         """Whether anything at the threshold was found."""
         worst = report.worst()
         return worst is not None and worst.at_least(self.threshold)
+
+
+def _node_reports(inventory: Inventory, context: str | None, kubeconfig: str | None) -> NodeReports:
+    """The reports of all node agents, through the API server."""
+    from dractl.cli.output import Progress
+    from dractl.cli.source import connect_to
+    from dractl.sources.nodereports import collect
+
+    with Progress() as progress:
+        return collect(connect_to(context, kubeconfig), inventory.pods.values(), progress)
 
 
 def _until_good(

@@ -96,8 +96,16 @@ def discover(
         float, typer.Option("--nvml-timeout", metavar="SECONDS", min=0.1, help="How long to wait for NVML.")
     ] = 30.0,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Look again and again and print what changes.")] = False,
+    serve: Annotated[
+        str | None,
+        typer.Option(
+            "--serve",
+            metavar="HOST:PORT",
+            help="Serve the report of this node over HTTP, read-only, for dractl diagnose hardware.",
+        ),
+    ] = None,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", min=0.2, help="With --watch: how often to look.")
+        float, typer.Option("--interval", metavar="SECONDS", min=0.2, help="With --watch, --serve: how often to look.")
     ] = 10.0,
     fail_on: Annotated[
         Threshold, typer.Option("--fail-on", help="Exit with 1 from this severity of findings on.")
@@ -109,6 +117,9 @@ def discover(
 
     kinds = _kinds(only)
     _check_options(output, driver, compare, capture, watch, snapshot or context or kubeconfig or demo)
+    if serve is not None:
+        _alone("--serve", watch or compare or capture or kinds or output is not View.TABLE)
+        return _serve(serve, node, interval, lambda: _read(root, nvml, nvml_timeout))
     host = _read(root, nvml, nvml_timeout, capture, show_ids)
     findings = _findings(host)
     comparison = _compare(host, node, snapshot, demo, context, kubeconfig) if compare else None
@@ -120,6 +131,40 @@ def discover(
     if watch:
         return _watch(report, lambda: _again(root, nvml, nvml_timeout, kinds), interval)
     return _exit_code(report, fail_on)
+
+
+def _alone(option: str, others: object) -> None:
+    from dractl.errors import DractlError
+
+    if others:
+        raise DractlError(f"{option} goes with --root, --node, --interval and --nvml only", "Leave the others out.")
+
+
+def _serve(where: str, node: str | None, interval: float, read: Callable[[], Host]) -> int:
+    """Serve the node's report until interrupted; what changes meanwhile is printed."""
+    import time
+
+    from dractl import __version__
+    from dractl.cli.nodeserver import Agent, address, serve
+    from dractl.cli.output import emit, note
+    from dractl.hardware.changes import changes
+    from dractl.hardware.exchange import node_report
+    from dractl.hardware.report import host_report
+
+    last: list[dict[str, Any]] = []
+
+    def look() -> dict[str, Any]:
+        host = read()
+        shown = host_report(host, _findings(host))
+        for line in changes(last.pop(), shown) if last else ():
+            emit(f"{time.strftime('%Y-%m-%dT%H:%M:%S')}  {line}")
+        last.append(shown)
+        name = node or host.machine.hostname
+        return node_report(host, name, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), interval, __version__)
+
+    host, port = address(where)
+    serve(Agent(look, interval), host, port, note)
+    return 0
 
 
 def _kinds(only: str | None) -> frozenset[Kind] | None:

@@ -417,13 +417,19 @@ def node_agent(
     interval: Annotated[
         int, typer.Option("--interval", metavar="SECONDS", min=1, help="How often each node is looked at.")
     ] = 300,
+    api_server: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--api-server", metavar="CIDR", help="Only from there may the report be asked for (10.0.0.1/32)."
+        ),
+    ] = None,
     output: Output = Form.YAML,
     kubernetes: options.Kubernetes = None,
 ) -> int:
-    """A read-only DaemonSet that runs dractl discover on every node."""
+    """A read-only DaemonSet that serves what dractl discover sees on every node, for dractl diagnose hardware."""
     from dractl.generate.nodeagent import node_agent as make
 
-    made = make(name, namespace, image, interval)
+    made = make(name, namespace, image, interval, api_server or ())
     return finish(made, open_fleet(None, False, None, None, kubernetes, False), output)
 
 

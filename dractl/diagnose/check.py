@@ -43,6 +43,8 @@ class Context:
     reports: Mapping[str, Host] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     asked: bool = False
+    differing: list[Finding] | None = None
+    """What node reports and slices disagree about, once it was looked for."""
     kept: dict[str, tuple[set[int], dict[str, list[PublishedDevice]]]] = field(default_factory=dict)
     """What each class selects, by its name: identities of devices, and those that its selectors fail on by error."""
     _explained: dict[Key, ClaimExplanation] = field(default_factory=dict)

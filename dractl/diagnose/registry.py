@@ -5,10 +5,11 @@ from __future__ import annotations
 from dractl.diagnose import access as who
 from dractl.diagnose import conflicts as claims
 from dractl.diagnose import devices, health, life, versions
+from dractl.diagnose import hardware as hosts
 from dractl.diagnose import publication as pools
 from dractl.diagnose import topology as wiring
 from dractl.diagnose.check import Check
-from dractl.rules import access, allocation, conflicts, lifecycle, publication, scheduler, topology
+from dractl.rules import access, allocation, conflicts, hardware, lifecycle, publication, scheduler, topology
 
 CHECKS: tuple[Check, ...] = (
     Check(conflicts.CLAIM_PENDING, "conflicts", claims.pending_claims),
@@ -75,4 +76,18 @@ CHECKS: tuple[Check, ...] = (
     Check(scheduler.GATE_OFF, "versions", versions.gates_off),
     Check(scheduler.OLD_API_VERSION, "versions", versions.old_versions),
     Check(scheduler.KUBELET_SKEW, "versions", versions.kubelets_older),
+    *(
+        Check(rule, "hardware", hosts.of(rule))
+        for rule in (
+            hardware.PUBLISHED_WITHOUT_HARDWARE,
+            hardware.MIG_DRIFT,
+            hardware.VFIO_PUBLISHED,
+            hardware.DEGRADED_PUBLISHED,
+            hardware.NOT_PUBLISHED,
+            hardware.ATTRIBUTE_DIFFERS,
+            hardware.NO_SLICES,
+        )
+    ),
+    Check(hardware.FAULT_ON_NODE, "hardware", hosts.faults_on_nodes),
+    Check(hardware.NO_NODE_REPORT, "hardware", hosts.nodes_without_report),
 )

@@ -100,10 +100,15 @@ def diagnose(
     )
     if question.release.source.startswith("assumed"):
         report.notes.append(f"the input does not say which Kubernetes it is of; {question.release.minor} is assumed")
+    wanted = context.asked or "hardware" in categories
     for check in checks_of(chosen, select, ignore):
-        _run(context, check, report)
-    if "hardware" in chosen:
-        report.notes.append("hardware: compare a node with what is published for it: dractl discover --compare, on it")
+        if check.category != "hardware" or wanted:
+            _run(context, check, report)
+    if "hardware" in chosen and not wanted:
+        report.notes.append(
+            "hardware is compared by dractl diagnose hardware (with node agents), or on a node: dractl discover "
+            "--compare"
+        )
     for kind, reason in sorted(inventory.provenance.unseen.items()):
         report.findings.append(itself.NOT_SEEN.finding(f"{kind} could not be read: {reason}"))
     report.findings = _once(report.findings)
@@ -145,6 +150,8 @@ def _run(context: Context, check: Check, report: Diagnosis) -> None:
     view = CheckView(rule.code, rule.name, rule.title, check.category, Outcome.PASSED.value)
     report.checks.append(view)
     blocked = check.blocked(context.inventory)
+    if check.category == "hardware" and not context.asked:
+        blocked = "no node report was read: they come from a running cluster, without --watch"
     if blocked:
         view.outcome, view.reason = Outcome.SKIPPED.value, blocked
         return

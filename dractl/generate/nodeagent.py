@@ -1,6 +1,8 @@
-"""``dractl discover`` on every node: reads sysfs and procfs, writes nothing, talks to nobody."""
+"""``dractl discover`` on every node: reads sysfs and procfs, writes nothing, asks nobody, serves one report."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from dractl.errors import DractlError
 from dractl.generate.manifest import Json, Manifest, Said, manifest, metadata
@@ -10,8 +12,16 @@ _LABEL = "app.kubernetes.io/name"
 _NOBODY = 65534
 
 
-def node_agent(name: str, namespace: str, image: str | None, interval: int) -> list[Manifest]:
-    """ServiceAccount, DaemonSet and NetworkPolicy.
+PORT = 9431
+"""Where the report is served."""
+AGENT_LABEL = "dractl.dev/node-agent"
+"""By this label of its pods ``dractl diagnose hardware`` finds the agents."""
+
+
+def node_agent(
+    name: str, namespace: str, image: str | None, interval: int, api_servers: Sequence[str] = ()
+) -> list[Manifest]:
+    """ServiceAccount, DaemonSet and NetworkPolicy; ``api_servers`` are the networks (CIDR) that may ask for the report.
 
     Raises:
         DractlError: without an image.
@@ -27,7 +37,10 @@ def node_agent(name: str, namespace: str, image: str | None, interval: int) -> l
         "metadata": metadata(name, namespace, labels),
         "spec": {
             "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": _pod(name, image, interval)},
+            "template": {
+                "metadata": {"labels": {**labels, AGENT_LABEL: "true"}},
+                "spec": _pod(name, image, interval),
+            },
         },
     }
     network = {
@@ -36,11 +49,19 @@ def node_agent(name: str, namespace: str, image: str | None, interval: int) -> l
         "metadata": metadata(name, namespace),
         "spec": {
             "podSelector": {"matchLabels": labels},
-            "policyTypes": Said(["Ingress", "Egress"], "no rule follows: nothing in, nothing out"),
+            "policyTypes": Said(["Ingress", "Egress"], "nothing out, and in only to the report"),
+            "ingress": [
+                {
+                    "ports": [{"protocol": "TCP", "port": PORT}],
+                    **({"from": [{"ipBlock": {"cidr": one}} for one in api_servers]} if api_servers else {}),
+                }
+            ],
         },
     }
     head = [
-        "dractl discover on every node: what hardware is there, and what changes; read it with kubectl logs.",
+        "dractl discover on every node: serves what hardware is there, read-only, to the API server's pod proxy;",
+        "dractl diagnose hardware asks all of them (it needs the right to get pods/proxy here). Changes are in kubectl "
+        "logs.",
         "Host paths need a namespace of Pod Security level privileged.",
     ]
     return [
@@ -67,7 +88,13 @@ def _pod(name: str, image: str, interval: int) -> Json:
                 "name": "discover",
                 "image": image,
                 "command": ["dractl", "discover"],
-                "args": ["--root", "/host", "--watch", "--interval", str(interval), "--fail-on", "never"],
+                "args": [
+                    *("--root", "/host", "--serve", f":{PORT}", "--interval", str(interval)),
+                    *("--node", "$(NODE_NAME)"),
+                ],
+                "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+                "ports": [{"name": "report", "containerPort": PORT, "protocol": "TCP"}],
+                "readinessProbe": {"httpGet": {"path": "/healthz", "port": "report"}, "periodSeconds": 30},
                 "securityContext": {
                     "allowPrivilegeEscalation": False,
                     "readOnlyRootFilesystem": True,

@@ -75,6 +75,31 @@ class Connection:
         """The JSON at ``path`` within ``timeout`` seconds, without retries; errors as of ``get``."""
         return self._parse(path, self._once("GET", path, params, None, timeout))
 
+    def get_small(self, path: str, timeout: float, limit: int) -> Any:
+        """The JSON at ``path`` if it has at most ``limit`` bytes, within ``timeout`` seconds and without retries.
+
+        For answers that come from somewhere else than the API server itself; a redirection is not followed.
+
+        Raises:
+            ApiError: the server's refusal.
+            DractlError: it did not answer in time, the answer is larger, or is no JSON.
+        """
+        response = self._send("GET", path, None, None, timeout)
+        try:
+            if response.status >= 300:
+                # the body may be somebody else's too
+                raise ApiError(int(response.status), str(response.reason or "error"), "")
+            data: bytes = response.read(limit + 1)
+        except ApiError:
+            raise
+        except Exception as error:
+            raise self._unreachable(error) from None
+        finally:
+            response.close()
+        if len(data) > limit:
+            raise DractlError(f"{path}: the answer has more than {limit} bytes", "", Exit.NO_CLUSTER)
+        return self._parse(path, data)
+
     def create(self, path: str, body: Mapping[str, Any]) -> Any:
         """POST ``body``: writes to the cluster. Not retried, since a lost answer may hide a success."""
         return self._parse(path, self._once("POST", path, None, body))

@@ -13,8 +13,9 @@ import socket
 import ssl
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,8 @@ class ApiServer:
         self.on_create: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda path, body: body
         self.requests: list[tuple[str, str, dict[str, str], dict[str, str]]] = []
         self.singles: dict[str, dict[str, Any]] = {}
+        self.proxies: dict[str, bytes | str] = {}
+        """What the pod proxy passes on, by the pod's name: bytes, or the address of a server to ask."""
         self._lists: dict[str, list[dict[str, Any]]] = {}
         self._served: dict[str, dict[str, tuple[str, bool]]] = {}
         self.now = 100
@@ -311,6 +314,9 @@ class ApiServer:
                 if params.get("watch") == "true":
                     self._watch(split.path, params, fault)
                     return
+                if "/proxy/" in split.path:
+                    self._pass_on(split.path, fault)
+                    return
                 if method == "DELETE":
                     code, body = server.remove(split.path)
                 elif sent is not None:
@@ -337,6 +343,21 @@ class ApiServer:
                         raise ConnectionAbortedError
 
                 server.watch(path, params, write)
+
+            def _pass_on(self, path: str, fault: Fault | None) -> None:
+                """As the pod proxy does: the pod's own answer, or 503 where it cannot be reached."""
+                pod, _, rest = path.partition("/proxy/")
+                found = server.proxies.get(pod.rpartition("/")[2])
+                try:
+                    if isinstance(found, str):
+                        with urllib.request.urlopen(f"{found}/{rest}", timeout=10) as answer:
+                            found = answer.read()
+                except OSError:
+                    found = None
+                if found is None:
+                    self._send(503, status(503, "ServiceUnavailable", "error trying to reach service"), {})
+                else:
+                    self._send(200, {}, {}, replace(fault, raw=found) if fault else Fault(raw=found))
 
             def _send(self, code: int, body: Any, headers: dict[str, str], fault: Fault | None = None) -> None:
                 data = json.dumps(body).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from explain.builders import cluster, question
 
+from diagnose.hosts import HOST_PAIRS
 from diagnose.pairs import PAIRS
 from dractl.diagnose.check import CATEGORIES
 from dractl.diagnose.registry import CHECKS
@@ -24,7 +25,7 @@ def report_of(objects):
 
 
 def test_every_check_has_a_pair_and_a_category():
-    assert sorted(PAIRS) == sorted(CODES)
+    assert sorted([*PAIRS, *HOST_PAIRS]) == sorted(CODES)
     assert len(set(CODES)) == len(CODES)
     assert {check.category for check in CHECKS} <= set(CATEGORIES)
 
@@ -112,6 +113,15 @@ def test_codes_keep_their_meaning():
         "DRA511": "allocated-across-roots",
         "DRA512": "cpu-on-other-numa",
         "DRA513": "attribute-names-differ",
+        "DRA640": "hardware-not-published",
+        "DRA641": "published-without-hardware",
+        "DRA642": "published-value-differs",
+        "DRA643": "mig-drift",
+        "DRA644": "vfio-published-as-gpu",
+        "DRA645": "degraded-published",
+        "DRA647": "no-driver-publishes",
+        "DRA648": "node-reports-fault",
+        "DRA649": "no-node-report",
         "DRA701": "driver-lacks-status-verb",
         "DRA702": "scheduler-lacks-binding-verb",
         "DRA703": "slices-of-other-nodes",

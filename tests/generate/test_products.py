@@ -252,7 +252,7 @@ def test_other_vendors_need_an_image_with_a_release(dractl):
     assert dractl("generate", "deviceplugin", "--vendor", "acme").code == 2
 
 
-def test_the_node_agent_can_write_nothing_and_reach_nobody(dractl):
+def test_the_node_agent_can_write_nothing_reach_nobody_and_be_asked_for_its_report_only(dractl):
     account, daemonset, network = made(dractl("generate", "node-agent", "--image", "registry.example.com/dractl:1"))
     pod = daemonset["spec"]["template"]["spec"]
     assert pod["serviceAccountName"] == account["metadata"]["name"]
@@ -263,5 +263,8 @@ def test_the_node_agent_can_write_nothing_and_reach_nobody(dractl):
     assert network["spec"] == {
         "podSelector": daemonset["spec"]["selector"],
         "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": [{"protocol": "TCP", "port": 9431}]}],
     }
+    narrow = made(dractl("generate", "node-agent", "--image", "x:1", "--api-server", "10.0.0.1/32"))[2]
+    assert narrow["spec"]["ingress"][0]["from"] == [{"ipBlock": {"cidr": "10.0.0.1/32"}}]
     assert dractl("generate", "node-agent").code == 2
