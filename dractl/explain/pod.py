@@ -101,10 +101,28 @@ def _explain(question: Question, pod: Pod, links: list[PodClaim], answer: Answer
         report.verdict = "fits"
         return
     open_claims = [claim for claim in claims if claim.allocation is None and not claim.meta.deletion_timestamp]
-    if len(claims) == 1 or (not open_claims and pod.node_name):
+    more = _extended_beside(question, pod, answer)
+    if not more and (len(claims) == 1 or (not open_claims and pod.node_name)):
         _from_claims(question, pod, claims, answer, report)
         return
-    _together(question, pod, claims, open_claims, answer, report)
+    _together(question, pod, claims, [*open_claims, *more], answer, report)
+
+
+def _extended_beside(question: Question, pod: Pod, answer: Answer) -> list[ResourceClaim]:
+    """The claim that the scheduler makes for the extended resources of a waiting pod that has claims of its own too."""
+    if pod.node_name or not question.profile.features.extended_resource:
+        return []
+    resources = [one for one in extended_of(question.inventory, pod) if one.device_class is not None]
+    claim = claim_for(pod, resources)
+    if claim is None:
+        return []
+    names = listing([f"{one.name}: {one.amount}" for one in resources], 3)
+    classes = listing([one.device_class.meta.name for one in resources if one.device_class is not None], 3)
+    answer.note(f"the pod also asks for {names}, served by DeviceClass {classes}: allocated together with its claims")
+    plugins = sorted({name for one in resources for name in one.plugin_nodes})
+    if plugins:
+        answer.note(f"on {listing(plugins, 4)} a device plugin serves that instead, which is not judged here")
+    return [claim]
 
 
 def _unreferenced(pod: Pod, answer: Answer) -> None:

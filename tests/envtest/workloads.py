@@ -15,7 +15,10 @@ HOST = "kubernetes.io/hostname"
 
 @dataclass(slots=True)
 class Case:
-    """A pod with claims of its own (their specs' ``devices``); ``existing`` are claims that are there already."""
+    """A pod with claims of its own (their specs' ``devices``); ``existing`` are claims that are there already.
+
+    ``extended`` are resources of the container that a class offers; ``passing``: it ends and frees its devices.
+    """
 
     name: str
     claims: list[dict[str, Any]]
@@ -23,6 +26,8 @@ class Case:
     namespace: str = "research"
     existing: list[str] = field(default_factory=list)
     cpu: str = "100m"
+    extended: dict[str, str] = field(default_factory=dict)
+    passing: bool = False
 
 
 def request(name: str, device_class: str, count: int = 1, where: str = "", **more: Any) -> dict[str, Any]:
@@ -51,6 +56,7 @@ def product(name: str) -> str:
 
 
 H100 = "device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"
+ONE_MORE = {"nvidia.com/gpu": "1"}
 ANY_TAINT = [{"operator": "Exists"}]
 
 CASES = [
@@ -108,6 +114,13 @@ CASES = [
     Case("shared", [], namespace="infer", existing=["shared-mig"]),
     Case("monitor", [devices(request("gpu", GPU, allocationMode="All", adminAccess=True))], on("h100-0"),
          namespace="monitoring"),
+    Case("extended", [], extended={"nvidia.com/gpu": "1"}),
+    Case("extended-four", [], extended={"nvidia.com/gpu": "4"}),
+    Case("extended-on-h100-1", [], on("h100-1"), extended={"nvidia.com/gpu": "1"}),
+    Case("extended-nine", [], extended={"nvidia.com/gpu": "9"}),
+    Case("extended-and-claim", [devices(request("nic", RDMA))], extended={"nvidia.com/gpu": "1"}),
+    Case("extended-and-claim-on-h100-1", [devices(request("nic", RDMA))], on("h100-1"), extended=ONE_MORE),
+    Case("extended-and-claim-on-h100-0", [devices(request("nic", RDMA))], on("h100-0"), extended=ONE_MORE),
     Case("long-selector", [devices(request(
         "gpu", GPU, where="['NVIDIA L40S', 'x'].exists(p, device.attributes['gpu.nvidia.com'].productName == p)"))]),
     Case("other-driver", [devices(request("gpu", GPU, where="device.driver == 'dra.net'"))]),
@@ -139,5 +152,8 @@ def drawn(number: int, seed: int) -> list[Case]:
             key = chance.choice(("matchAttribute", "matchAttribute", "distinctAttribute"))
             constraint = {key: chance.choice((PCIE, NUMA, "gpu.nvidia.com/productName", "gpu.nvidia.com/parentUUID"))}
         pod = on(chance.choice(_NODES)) if chance.random() < 0.3 else {}
-        cases.append(Case(f"drawn-{index}", [devices(*requests, **constraint)], pod))
+        case = Case(f"drawn-{index}", [devices(*requests, **constraint)], pod, passing=chance.random() < 0.7)
+        if chance.random() < 0.2:
+            case.claims.append(devices(request("more", chance.choice((GPU, NIC)), chance.choice((1, 2)))))
+        cases.append(case)
     return cases

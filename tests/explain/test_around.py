@@ -303,3 +303,19 @@ def test_a_device_plugin_serves_where_it_advertises():
     too_much, nodes = verdicts("5")
     assert too_much.verdict == "doesNotFit"
     assert nodes == {"n1": ("doesNotFit", True), "old": ("fits", False)}
+
+
+def test_extended_resources_are_allocated_together_with_claims():
+    serving = class_(GPU)
+    serving["spec"]["extendedResourceName"] = "example.com/gpu"
+    resources = {"requests": {"example.com/gpu": "1"}, "claims": [{"name": "c"}]}
+
+    def verdict(devices):
+        asking = pod("p", "c", containers=[{"name": "m", "resources": resources}])
+        inventory = cluster(node("n1"), serving, slice_("n1", [device(name) for name in devices]), WANTS, asking)
+        return explain_pod(question(inventory, "1.36.2"), "ns", "p")
+
+    assert verdict(["gpu-0", "gpu-1"]).verdict == "fits"
+    refused = verdict(["gpu-0"])
+    assert refused.verdict == "doesNotFit"
+    assert any("also asks for example.com/gpu: 1" in note for note in refused.notes)
