@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dractl.allocator.allocator import NO_LIMITS
@@ -10,8 +11,9 @@ from dractl.allocator.search import Limits
 from dractl.errors import DractlError
 from dractl.explain.allocated import explain_allocated, explain_deleting
 from dractl.explain.answer import Answer
-from dractl.explain.case import DOES_NOT_FIT, FITS, Case
+from dractl.explain.case import DOES_NOT_FIT, FITS, Case, NodeAnswer
 from dractl.explain.devices import free_devices
+from dractl.explain.eligibility import closed_words
 from dractl.explain.holders import holder_views
 from dractl.explain.lifecycle import (
     age_of,
@@ -178,10 +180,13 @@ def fits_or_not(case: Case, answer: Answer, report: ClaimExplanation, waits: boo
 def fits(case: Case, answer: Answer, waits: bool = True) -> None:
     """The claims fit on nodes that the pods may use: say where, and what they may be waiting for."""
     fitting = case.fitting()
-    names = ranges([one.name for one in fitting], 5)
+    # where no pod is known, the nodes apart that most pods may not use
+    closed = [one for one in fitting if not case.pods and closed_words(one.reason.facts.node)]
+    free = [one for one in fitting if one not in closed] or closed
+    names = ranges([one.name for one in free], 5)
     subject = listing([f"claim {key_of(claim)}" for claim in case.claims], 3)
     verb = plural(len(case.claims), "fits", "fit")
-    example = free_devices(case, fitting[0].name)
+    example = free_devices(case, free[0].name)
     gated = Answer()
     if case.pods and gates(case.inventory, case.pods, gated, classes_of(case)):
         answer.say(
@@ -193,10 +198,22 @@ def fits(case: Case, answer: Answer, waits: bool = True) -> None:
         for finding in gated.findings:
             answer.find(finding)
         return
-    answer.say(f"{subject} {verb} on {names} ({example})")
+    answer.say(f"{subject} {verb} on {names} ({example}){_closed(closed, free is closed)}")
     explain_repeated(case, answer, fitting[0])
     if case.pods and waits:
         _not_yet_placed(case, answer)
+
+
+def _closed(nodes: Sequence[NodeAnswer], all_of_them: bool) -> str:
+    """The nodes that most pods may not use, and why."""
+    parts = [f"{one.name} ({listing(closed_words(one.reason.facts.node), 3)})" for one in nodes]
+    if not parts:
+        return ""
+    return (
+        f", where pods may not go without more: {listing(parts, 4)}"
+        if all_of_them
+        else (f"; besides on {listing(parts, 4)}, where pods may not go without more")
+    )
 
 
 def classes_of(case: Case) -> list[str]:

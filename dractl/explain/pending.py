@@ -94,7 +94,9 @@ def _besides_errors(case: Case, answer: Answer) -> list[Held]:
     held = does_not_fit(case, more, others, others=True)
     if more.summary:
         first = more.summary[0].lower() + more.summary[1:] if more.summary.split(" ")[0].isalpha() else more.summary
-        answer.say(f"even without that error the claim would not fit on the other nodes: {first}")
+        # both have to be known: the error alone is not the whole reason
+        text = f"even without that error the claim would not fit on the other nodes: {first}"
+        answer.summary = f"{answer.summary.rstrip('.')}; {text}"
     for detail in more.details:
         answer.say(detail)
     for finding in more.findings:

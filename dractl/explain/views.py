@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dractl.explain.case import ERROR, FITS, Case, NodeAnswer
 from dractl.explain.constraints import bound_labels, value_text, values_of
 from dractl.explain.devices import attribute_words
-from dractl.explain.eligibility import PodReason
+from dractl.explain.eligibility import PodReason, closed_words
 from dractl.explain.judge import ATTRIBUTE_MISSING, MISMATCH
 from dractl.explain.lifecycle import result_view
 from dractl.explain.nearest import misses_of, near_views
@@ -59,7 +59,7 @@ def node_views(case: Case, detail: str | None = None) -> tuple[list[NodeView], l
     """All nodes and the groups they form; ``detail`` is the node to be shown device by device."""
     keys: dict[tuple[object, ...], list[NodeAnswer]] = {}
     for answer in case.nodes.values():
-        keys.setdefault(_key(answer), []).append(answer)
+        keys.setdefault(_key(case, answer), []).append(answer)
     ordered = sorted(keys.values(), key=_rank)
     groups = [_group(case, members) for members in ordered]
     number = {answer.name: index for index, members in enumerate(ordered) for answer in members}
@@ -79,10 +79,12 @@ def node_views(case: Case, detail: str | None = None) -> tuple[list[NodeView], l
     return views, groups
 
 
-def _key(answer: NodeAnswer) -> tuple[object, ...]:
+def _key(case: Case, answer: NodeAnswer) -> tuple[object, ...]:
     blockers = answer.reason.blockers if answer.verdict not in (FITS, ERROR) else ()
     error = answer.result.error if answer.verdict == ERROR else None
-    return (answer.verdict, error, blockers, tuple(reason.shared for reason in answer.pod.reasons))
+    # where no pod is known, what keeps most pods from a node is told with the nodes that fit
+    closed = tuple(closed_words(answer.reason.facts.node)) if answer.verdict == FITS and not case.pods else ()
+    return (answer.verdict, error, blockers, tuple(reason.shared for reason in answer.pod.reasons), closed)
 
 
 def _rank(members: list[NodeAnswer]) -> tuple[object, ...]:
@@ -99,6 +101,9 @@ def _group(case: Case, members: list[NodeAnswer]) -> GroupView:
     if first.verdict == FITS:
         them = plural(len(nodes), "it", "them")
         reason = "fits" if first.eligible else f"fits, but the pod may not use {them}: {pod}"
+        closed = [] if case.pods else closed_words(first.reason.facts.node)
+        if closed:
+            reason += f", but pods may not use {them} without more: {listing(closed, 4)}"
         return GroupView(len(nodes), reason, [], nodes, ranges(nodes, 5), "fits")
     if first.verdict == ERROR:
         reason = f"the allocator fails: {first.result.error}"
@@ -149,13 +154,20 @@ def blocker_text(case: Case, blocker: Blocker, members: Sequence[NodeAnswer]) ->
         return f"request {ask.label}: pool {listing(shown, 3)}, so its devices do not count"
     if blocker.kind == UNMATCHED:
         return f"none of {count(scope.in_class, name)} matches request {ask.label}"
-    each = f" on one node (at most {scope.most_matched[0]})" if len(nodes) > 1 else ""
     if blocker.kind == FEW:
-        return f"request {ask.label} needs {ask.count}, {len(scope.matched)} {_match(len(scope.matched))}{each}"
+        most = scope.most_matched[0]
+        if len(nodes) == 1:
+            return f"request {ask.label} needs {ask.count}, and {most} {_match(most)}"
+        return (
+            f"request {ask.label} needs {ask.count} on one node, and on none of these more than {most} {_match(most)}"
+        )
     assert blocker.kind == TAKEN
     need = f" needs {ask.count}" if ask.count > 1 else ""
     matched = f"{count(len(scope.matched), name)} {_match(len(scope.matched))}"
     free = f", {scope.usable} free" if scope.usable else ""
+    if free and ask.count > 1 and len(nodes) > 1:
+        need += " on one node"
+        free += f" (at most {scope.most_usable[0]} on one node)"
     return f"request {ask.label}{need}: {matched}, {code_counts(scope.codes)}{free}"
 
 

@@ -54,20 +54,25 @@ def listing(items: Iterable[str], limit: int = 6, last: str = "and") -> str:
 
 def ranges(names: Iterable[str], limit: int = 6) -> str:
     """A list in which runs of numbered names are drawn together: ``gpu-0 to gpu-7 and gpu-9``."""
-    return listing(_runs(list(names)), limit)
+    runs = _runs(list(names))
+    if len(runs) <= limit:
+        return listing([text for text, _ in runs], limit)
+    rest = sum(number for _, number in runs[limit - 1 :])
+    return f"{', '.join(text for text, _ in runs[: limit - 1])} and {rest:,} more"
 
 
-def _runs(names: Sequence[str]) -> list[str]:
-    out: list[str] = []
+def _runs(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Runs of numbered names drawn together, each with the number of its names."""
+    out: list[tuple[str, int]] = []
     start = 0
     while start < len(names):
         end = start
         while end + 1 < len(names) and _follows(names[end], names[end + 1]):
             end += 1
         if end - start >= 2:
-            out.append(f"{names[start]} to {names[end]}")
+            out.append((f"{names[start]} to {names[end]}", end + 1 - start))
         else:
-            out.extend(names[start : end + 1])
+            out.extend((name, 1) for name in names[start : end + 1])
         start = end + 1
     return out
 

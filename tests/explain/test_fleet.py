@@ -122,6 +122,15 @@ def test_golden(dractl, kind, namespace, name):
     assert run.out == path.read_text(encoding="utf-8")
 
 
+def test_nodes_that_pods_may_not_use_are_told_apart_where_no_pod_is_known(fleet):
+    report = explain_claim(_question(fleet), "research", "nobody-uses-me").to_json()
+    fitting = [node["name"] for node in report["nodes"] if node["allocator"]["verdict"] == "fits"]
+    assert len(fitting) == 10
+    assert "h100-4 and 2 more (" in report["summary"]  # 6 are named
+    assert "besides on h100-5 (cordoned) and l40s-1 (node taint dedicated=inference:NoSchedule)" in report["summary"]
+    assert [group["nodes"] for group in report["groups"] if group["verdict"] == "fits"] == [8, 1, 1]
+
+
 def test_pod_of_a_single_claim_says_what_the_claim_says(fleet):
     claim = explain_claim(_question(fleet), "research", "sixteen")
     pod = explain_pod(_question(fleet), "research", "sixteen")

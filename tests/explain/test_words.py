@@ -62,6 +62,12 @@ def test_near_names_are_slips_of_the_pen_only(name, known, found):
     assert words.near(name, known) == found
 
 
+def test_what_ranges_leave_out_is_counted_by_names():
+    names = ["a-0", "a-1", "a-2", "b-0", "b-2", "b-4", "c-0", "c-1", "c-2", "c-3"]
+    assert words.ranges(names, 4) == "a-0 to a-2, b-0, b-2 and 5 more"
+    assert words.ranges(names, 5) == "a-0 to a-2, b-0, b-2, b-4 and c-0 to c-3"
+
+
 def test_numbers():
     assert words.count(0, "GPU") == "no GPU"
     assert words.count(1, "class", "classes") == "1 class"

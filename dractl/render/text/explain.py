@@ -295,7 +295,9 @@ class Page:
         for report in reports:
             for finding in report.get("findings", []):
                 findings.setdefault((finding["code"], finding["message"]), finding)
-        fresh = [finding for finding in findings.values() if _bare(finding["message"]) not in said]
+        fresh = [
+            finding for finding in findings.values() if not any(_bare(finding["message"]) in text for text in said)
+        ]
         if fresh:
             self.title("worth a look")
             for finding in fresh:
