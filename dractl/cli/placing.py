@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from dractl.rules import manifests as rules
@@ -29,6 +30,10 @@ _HINTS = {
 }
 
 
+_ENDED_EARLY = re.compile(r'[-\w.]+: +"[^"\\\\]*"[^\s,}\]#]')
+"""A quoted text with a quote inside: ``expression: "device.driver == "x""``."""
+
+
 def problem_item(problem: Problem) -> Item:
     """The item of something that could not be read."""
     rule = PROBLEM_RULES[problem.kind]
@@ -42,6 +47,8 @@ def problem_item(problem: Problem) -> Item:
     if "mapping values are not allowed" in message and "expression:" in excerpt:
         # the second colon of a line: that of a CEL condition
         hint = "put the expression in quotes, or write it as a block: expression: |- and the text on the next line"
+    if problem.kind == "syntax" and _ENDED_EARLY.search(excerpt):
+        hint = 'the text ends at its second "; put all of it in single quotes'
     fault = Fault(rule, message, hint=hint)
     return item_at(fault, problem.place, problem.source, None, 0)
 

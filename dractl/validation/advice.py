@@ -284,7 +284,11 @@ def _value_type(path: Path, found: Comparison, kind: str) -> Iterator[Fault]:
         given = f"a {found.wrapped}" if found.wrapped else _WORD_OF[type(found.value)]
         wanted = {"string": "a text", "int": "a number", "bool": "true or false"}[kind]
         message = f"{name} is published as {wanted}; compared with {given} it never matches"
-        yield Fault(rules.WRONG_VALUE_TYPE, message, path, offset=found.offset)
+        bare = isinstance(found.value, str) and (
+            (kind == "bool" and found.value in ("true", "false")) or (kind == "int" and found.value.isdecimal())
+        )
+        hint = f"write {found.value} without quotes" if bare and not found.wrapped else ""
+        yield Fault(rules.WRONG_VALUE_TYPE, message, path, offset=found.offset, hint=hint)
 
 
 def _nominal(path: Path, found: Comparison) -> Iterator[Fault]:

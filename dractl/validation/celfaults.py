@@ -93,6 +93,9 @@ def _no_overload(function: str, applied: str, expression: str, tree: Ast | None,
     if function in _COMPARISONS:
         sign = _COMPARISONS[function]
         sentence = f"{sign} has no overload for {shown}"
+        if applied.count("Quantity") == 2:
+            sentence += ": quantities are compared with methods"
+            return sentence, _quantity_proposal(sign, node)
         if "Quantity" in applied and "quantity" not in expression[offset : offset + 12]:
             sentence += "; a capacity is a Quantity"
             return sentence, _quantity_proposal(sign, node)
@@ -191,6 +194,9 @@ def _quantity_proposal(sign: str, node: Call | None) -> str:
         for side in node.args:
             if isinstance(side, Literal) and isinstance(side.value, str | int) and not isinstance(side.value, bool):
                 value = f'quantity("{side.value}")'
+            elif isinstance(side, Call) and side.function == "quantity" and isinstance(side.args[0], Literal):
+                given = side.args[0].value
+                value = f'quantity("{given}")' if isinstance(given, str) else value
     proposal = f"write .compareTo({value}) {sign} 0"
     if sign in _METHODS:
         proposal += f" or .{_METHODS[sign]}({value})"

@@ -238,7 +238,7 @@ def _missing_level(value: Json, parent: Path, places: list[tuple[str, ...]]) -> 
 
 def wrong_type(value: Json, path: Path, problem: str, release: Release) -> Fault:
     """The fault of a value of the wrong type."""
-    name = str(path[-1]) if path else "the object"
+    name = _spot(path)
     found = at(value, *path)
     api_version, kind = text(value.get("apiVersion")), text(value.get("kind"))
     types = table(release[1])
@@ -258,10 +258,12 @@ def wrong_type(value: Json, path: Path, problem: str, release: Release) -> Fault
         hint = "put it in quotes: y, n, yes, no, on and off are booleans to kubectl"
     elif words == "a text" and isinstance(found, int | float):
         hint = "put it in quotes"
-    elif words == "a whole number" and isinstance(found, str) and found.strip().lstrip("-").isdigit():
+    elif words == "a whole number" and isinstance(found, str) and _WHOLE.fullmatch(found.strip()):
         hint = f"write {name}: {found.strip()} without quotes"
     elif words == "true or false" and isinstance(found, str) and found.lower() in ("true", "false", "yes", "no"):
         hint = f"write {name}: {'true' if found.lower() in ('true', 'yes') else 'false'} without quotes"
+    elif words == "a mapping" and isinstance(found, str) and _has_name(wanted):
+        hint = f"write {{name: {json_short(found)}}}"
     elif words == "a list" and found is not None:
         hint = "write it as a list entry, with a dash"
     return Fault(rules.WRONG_TYPE, sentence, path, hint=hint, server=problem, evidence=evidence)
@@ -283,6 +285,18 @@ def _inner_key(wanted: Type | None, found: Any) -> str:
         return "bool" if isinstance(found, bool) else "int" if isinstance(found, int) else "string"
     value = wanted.fields.get("value")
     return "value" if value is not None and _bare(value.type).__class__.__name__ == "QuantityType" else ""
+
+
+def _spot(path: Path) -> str:
+    """The last field of a path, with the index of an entry behind it."""
+    if not path:
+        return "the object"
+    return f"{_spot(path[:-1])}[{path[-1]}]" if isinstance(path[-1], int) else path[-1]
+
+
+def _has_name(wanted: Type | None) -> bool:
+    inner = _bare(wanted)
+    return isinstance(inner, StructType) and "name" in inner.fields and "containers" not in inner.fields
 
 
 def _type_fix(words: str, found: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ _KIND_RULES = {
     "ResourceClaimTemplate": rules.TEMPLATE_NOT_HERE,
     "ResourceClaim": rules.CLAIM_NOT_HERE,
 }
+_OTHER_KIND = {"ResourceClaim": "ResourceClaimTemplate", "ResourceClaimTemplate": "ResourceClaim"}
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 
@@ -131,6 +132,11 @@ def _use(one: Facts, use: Use, index: _Index, settings: Settings) -> Iterator[Ra
     if others:
         message = f"{use.kind} {use.name} is in namespace {', '.join(others)}, the pod is in {namespace}"
         yield one, use.spot, Fault(rules.TEMPLATE_ELSEWHERE, message, hint=f"put it into namespace {namespace} too")
+    elif use.kind in _OTHER_KIND and index.has(_OTHER_KIND[use.kind], namespace, use.name):
+        other = _OTHER_KIND[use.kind]
+        message = f"{use.name} is a {other}, and the pod names it as a {use.kind}: it waits until there is one"
+        field_name = "resourceClaimName" if other == "ResourceClaim" else "resourceClaimTemplateName"
+        yield one, use.spot, Fault(_KIND_RULES[use.kind], message, hint=f"write {field_name}: {use.name}")
     elif seen or settings.complete or close:
         where = "in the cluster nor in the manifests" if seen else "in the manifests"
         space = f" in namespace {namespace}" if namespace else ""
@@ -271,7 +277,17 @@ def _missing_attribute(use: ClassUse, driver: str, class_name: str, index: _Inde
         f"{driver} (class {class_name}) does not publish {use.name} {seen}: the constraint refuses all of its devices"
     )
     hint = f"all drivers of the constraint publish {', '.join(shared)}" if shared else ""
+    close = closest(use.name, sorted(_published_names(driver, index)))
+    if close:
+        hint = f"did you mean {close}?"
     return Fault(rule, message, hint=hint, evidence={"attribute": use.name, "driver": driver, "domain": domain})
+
+
+def _published_names(driver: str, index: _Index) -> set[str]:
+    """The full names of a driver's attributes, as far as they are known."""
+    entry = known_drivers.DRIVERS.get(driver)
+    names = index.known.published.get(driver) or (entry.attributes if entry is not None else {})
+    return {f"{domain}/{name}" for domain, name in names}
 
 
 def _common_names(use: ClassUse, index: _Index) -> list[str]:

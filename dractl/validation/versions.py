@@ -89,7 +89,7 @@ class Standing:
     """How a version of a kind stands in a release.
 
     ``state`` is present, removed, future, unknown-version or unknown-kind. ``release`` is the one whose server knows
-    the object, for checking it as that server would.
+    the object, for checking it as that server would. ``modern`` says that the object has the shape of v1 already.
     """
 
     state: str
@@ -97,6 +97,7 @@ class Standing:
     kind: str
     life: Life | None
     release: Release
+    modern: bool = False
 
 
 def standing(value: Json, settings: Settings) -> Standing:
@@ -111,7 +112,17 @@ def standing(value: Json, settings: Settings) -> Standing:
         return Standing("removed", version, kind, life, life.last)
     if settings.release < life.first:
         return Standing("future", version, kind, life, life.first)
-    return Standing("present", version, kind, life, settings.release)
+    return Standing("present", version, kind, life, settings.release, _is_modern(value, kind))
+
+
+def _is_modern(value: Json, kind: str) -> bool:
+    """Whether requests or devices look as in v1, whatever the version says."""
+    if kind == "ResourceSlice":
+        devices = at(value, "spec", "devices")
+        return isinstance(devices, list) and bool(devices) and not any(at(one, "basic") for one in devices)
+    path: Path = ("spec", "spec") if kind == "ResourceClaimTemplate" else ("spec",)
+    requests = at(value, *path, "devices", "requests")
+    return isinstance(requests, list) and any(at(one, "exactly") for one in requests)
 
 
 def version_faults(found: Standing, settings: Settings, source: str = "FILE") -> list[Fault]:
@@ -213,6 +224,8 @@ def _not_served(found: Standing, settings: Settings, source: str) -> list[Fault]
     instead = served_by_default(default, found.kind, settings.release)
     if instead and default != found.version:
         change = _SHAPE.get((found.version, found.kind), "only the apiVersion changes")
+        if found.modern and found.version == "v1beta1":
+            change = f"the object has the shape of {default} already, so that only the apiVersion changes"
         hint = (
             f"{settings.version} serves {GROUP}/{default} by default: {change}; {CONVERT} {source} or --fix does it. A "
             f'chart can ask which version is served: .Capabilities.APIVersions.Has "{GROUP}/{default}"'

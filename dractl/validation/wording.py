@@ -125,6 +125,8 @@ def _sentence(rule: Rule, cause: Cause, value: Json) -> tuple[str, str]:
         return _no_entry(bad.strip('"'), cause.path, value)
     if rule is rules.NOT_FOUND:
         return f"{bad} is not there: {detail}" if detail else f"{name} {bad} is not there", ""
+    if "valid JSON object" in detail:
+        return f"{name} has to be a mapping, as JSON has it", "write the fields below it, or leave it out"
     shown = f" (it is {bad})" if bad and bad != '""' and len(bad) <= 60 else ""
     return f"{name}: {detail or cause.message}{shown}", ""
 

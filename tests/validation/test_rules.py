@@ -541,6 +541,24 @@ WORDS = [
     (selector('device.attributes["type"] == "gpu"'), "DRA030", ['device.attributes["DRIVER"].type']),
     (selector('device.capacity["d.e"].m >= 40Gi'), "DRA030", ['.compareTo(quantity("40Gi")) >= 0']),
     (claim({"deviceClass": "x"}), "DRA010", ["did you mean deviceClassName?"]),
+    (
+        selector("device.driver == 'x' && device.capacity['d.e'].m >= quantity('10Gi')"),
+        "DRA030",
+        ["quantities are compared with methods", '.compareTo(quantity("10Gi")) >= 0'],
+    ),
+    (selector('device.attributes["dra.net"].rdma == "true"'), "DRA121", ["write true without quotes"]),
+    (pod(ENTRY, ["e"]), "DRA011", ["claims[0] has to be a mapping", "write {name: e}"]),
+    (pair("resource.kubernetes.io/pcieroot"), "DRA113", ["did you mean resource.kubernetes.io/pcieRoot?"]),
+    (
+        claim(config=[{"opaque": {"driver": "d.e", "parameters": "x: y"}}]),
+        "DRA021",
+        ["parameters has to be a mapping"],
+    ),
+    (
+        {**claim(), "apiVersion": "resource.k8s.io/v1beta1"},
+        "DRA015",
+        ["has the shape of v1 already, so that only the apiVersion changes"],
+    ),
     (role(["resource.k8s.io"], ["resourceclaim"]), "DRA165", ["did you mean resourceclaims?"]),
     (role(["resource.k8s.io"], ["resourceclasses"]), "DRA165", ["no resourceclasses since Kubernetes 1.31"]),
     (role(["resource.k8s.io"], ["resourceclaims/state"]), "DRA165", ["have no subresource state"]),
@@ -628,6 +646,25 @@ def test_findings_say_what_to_write(dractl: Any, body: Any, code: str, words: li
     plain = " ".join(found).replace('\\\\"', '"').replace('\\"', '"')
     for word in words:
         assert word in " ".join(found) or word in plain
+
+
+def test_a_template_named_as_a_claim_and_the_reverse(dractl: Any) -> None:
+    for entry, other, words in (
+        ({"name": "e", "resourceClaimName": "t"}, template(), "write resourceClaimTemplateName: t"),
+        ({"name": "e", "resourceClaimTemplateName": "x"}, claim(), "write resourceClaimName: x"),
+    ):
+        text = "\n".join(json.dumps(one) for one in (pod([entry], [{"name": "e"}]), other))
+        answer = dractl("validate", "--no-config", "-", "-o", "json", stdin=text)
+        (finding,) = json.loads(answer.out)["findings"]
+        assert finding["code"] in ("DRA102", "DRA103")
+        assert finding["hint"] == words
+
+
+def test_a_quote_inside_quotes_is_explained(dractl: Any) -> None:
+    text = 'apiVersion: v1\nspec:\n  expression: "device.driver == "x.y""\n'
+    answer = dractl("validate", "--no-config", "-", stdin=text)
+    assert 'the text ends at its second "; put all of it in single quotes' in answer.out
+    assert answer.code == 2
 
 
 def test_a_name_is_not_called_missing_without_reason(codes: Any) -> None:
