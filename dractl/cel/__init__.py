@@ -36,7 +36,10 @@ of the same overload id in ``library/standard.py``. The estimate of a call is lo
 name in ``cost_functions``, the cost of a run in ``cost_runtime``. A new function needs these four, and in
 ``environment._LIBRARIES`` the releases that have its library.
 
+Protobuf's messages are made in ``library/messages``, what their fields take in ``library/native``.
+
 Hostile expressions end soon and with a ``CelError``: ``recursion`` makes room for 250 nested levels, ``builder``
 bounds what macros write out, ``guard`` bounds values. What is compared with Kubernetes' own code lies in ``tests/cel``:
-``generate.py`` makes expressions, ``recorded-*.jsonl.gz`` and ``trees-1.36.jsonl.gz`` are recorded answers.
+``grammar.py``, ``generate.py``, ``calls.py`` (every form in turn) and ``texts.py`` make expressions, ``differential.py``
+asks Kubernetes' code about them, and the ``*.jsonl.gz`` are its recorded answers.
 """

@@ -7,7 +7,8 @@ import time
 from itertools import pairwise
 
 import pytest
-from generate import DEVICES, DRIVER, expressions
+from calls import Calls
+from generate import DEVICES, DRIVER, expressions, mutate
 from grammar import expression
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,19 @@ def test_random(release: tuple[int, int]) -> None:
 def test_mutated() -> None:
     for text in expressions(7, 600, Environment()):
         outcome(text, KNOWN[0])
+
+
+def test_mutated_calls() -> None:
+    """Every function, macro and form, with up to four mutations, in every release."""
+    source = random.Random(11)
+    for minor in range(31, 38):
+        env = Environment((1, minor), list_attributes=minor % 2 == 0)
+        made = Calls(source, env)
+        for number in range(len(made.makers) // 4):
+            text = made.expression(number * 4 + minor % 4)
+            for _ in range(source.randrange(5)):
+                text = mutate(source, text)
+            outcome(text, KNOWN[number % len(KNOWN)], env)
 
 
 def _doubled(first: str, step: str, times: int, result: str) -> str:
