@@ -19,6 +19,9 @@ PLACED = {Kind.GPU, Kind.ACCELERATOR, Kind.FPGA, Kind.NIC, Kind.NVME, Kind.CXL}
 """Kinds whose place matters."""
 COMPUTE = {Kind.GPU, Kind.ACCELERATOR, Kind.FPGA}
 MANY_CORRECTED = 1000
+_GOOGLE = 0x1AE0
+_CO_PROCESSOR = 0x0B40
+"""PCI class of QuickAssist, whose drivers for containers hand out virtual functions."""
 
 
 def health(host: Host) -> list[Finding]:
@@ -46,21 +49,31 @@ def unusable(device: Device, host: Host) -> str:
         return "no handle" if nvml is not None and nvml.handle_error else ""
     if isinstance(function.config, bytes) and space.all_ones(function.config):
         return "does not answer"
-    if function.driver in VFIO_DRIVERS:
-        return "for virtual machines"
+    if function.driver in VFIO_DRIVERS and not _wants_vfio(device):
+        return "for virtual machines" if device.kind is Kind.GPU else "with vfio"
     if nvml is not None and nvml.mig and not nvml.mig_instances:
         return "MIG without instances"
     if _fault(function):
         return _fault(function).lower()
     if device.kind in COMPUTE and function.driver is None and shows_drivers(host):
         return "no driver"
+    if function.driver == "nouveau":
+        return "with nouveau"
     return ""
 
 
+def _wants_vfio(device: Device) -> bool:
+    """TPUs since v5e are used through vfio by their own runtime, in containers too."""
+    return device.function is not None and device.function.vendor == _GOOGLE
+
+
 def _fault(function: PciFunction) -> str:
-    """The status that Habana's driver gives, unless it is that of a working device."""
+    """The status that Habana's or QuickAssist's driver gives, unless it is that of a working device."""
     status = str(function.details.get("accel", {}).get("status", ""))
-    return "" if status.lower() in {"", "operational"} else status
+    if status.lower() not in {"", "operational"}:
+        return status
+    state = str(function.details.get("qat", {}).get("state", ""))
+    return state if state.lower() == "down" else ""
 
 
 def shows_drivers(host: Host) -> bool:
@@ -211,14 +224,14 @@ def _vfio(host: Host) -> Iterator[Finding]:
     for device in bound:
         if device.parent:
             children.setdefault(device.parent, []).append(device)
-        else:
+        elif not _wants_vfio(device):
             yield _bound(device)
     for parent, group in children.items():
         names = listed((f"{device.label} {device.address}" for device in group), most=4)
         verb, have = ("is", "has") if len(group) == 1 else ("are", "have")
         yield rules.BOUND_TO_VFIO.finding(
             f"{names} (of {parent}) {verb} bound to {_driver(group[0])} and therefore {have} no interface here: for "
-            "virtual machines only",
+            "virtual machines, or programs with a driver of their own (DPDK)",
             subject(group[0]),
         )
     for device in bound:
@@ -227,11 +240,13 @@ def _vfio(host: Host) -> Iterator[Finding]:
 
 def _bound(device: Device) -> Finding:
     extra = " and not through the NVIDIA driver" if device.vendor_name == "NVIDIA" else ""
+    use = f"no use by containers{extra}, only by a virtual machine"
+    if device.kind is Kind.NIC:
+        use = "no network interface here, only for a virtual machine or a program with a driver of its own (DPDK)"
+    elif device.kind is not Kind.GPU:
+        use = "only for a virtual machine or a program with a driver of its own"
     return rules.BOUND_TO_VFIO.finding(
-        f"{device.label} {device.address} is bound to {_driver(device)}: no use by containers{extra}, only by a "
-        "virtual "
-        "machine",
-        subject(device),
+        f"{device.label} {device.address} is bound to {_driver(device)}: {use}", subject(device)
     )
 
 
@@ -248,6 +263,15 @@ def _viability(device: Device, host: Host) -> Iterator[Finding]:
                 f"{device.label} {device.address} is bound to {function.driver} and {host.iommu.reason}",
                 subject(device),
             )
+        elif host.iommu.on is None:
+            yield rules.IOMMU_OFF.finding(
+                f"{device.label} {device.address} is bound to {function.driver} and has no IOMMU group: the IOMMU is "
+                "off, or what was read does not show the groups",
+                subject(device),
+                severity=Severity.INFO,
+                hint="Look at /sys/kernel/iommu_groups on the host; if it is empty, switch the IOMMU on (firmware, and "
+                "intel_iommu=on or amd_iommu=on on the kernel command line).",
+            )
         return
     for address in host.iommu.groups.get(function.iommu_group, []):
         other = host.functions.get(address)
@@ -257,12 +281,19 @@ def _viability(device: Device, host: Host) -> Iterator[Finding]:
             # bridges keep their port driver: the kernel allows that
             continue
         what = "its audio function" if other.klass == 0x0403 and other.slot == function.slot else "function"
+        hint = f"Bind {address} to vfio-pci too, or unbind it from {other.driver}."
+        if other.slot != function.slot:
+            hint = (
+                f"{address} is another device: binding it to vfio-pci, or unbinding it, takes it away from the host. "
+                "If the host needs it, put one of the two into a slot behind a root port of its own (with ACS), so "
+                "that they are in separate groups."
+            )
         yield rules.GROUP_NOT_VIABLE.finding(
             f"{device.label} {device.address} is bound to {function.driver}, and {what} {address} in the same IOMMU "
             "group "
             f"{function.iommu_group} to {other.driver}: the group is not viable, a virtual machine can not open it",
             subject(device),
-            hint=f"Bind {address} to vfio-pci too, or unbind it from {other.driver}.",
+            hint=hint,
             evidence={"group": function.iommu_group, "function": address, "driver": other.driver},
         )
 
@@ -360,7 +391,8 @@ def _no_functions(host: Host) -> Iterator[Finding]:
     ports = []
     for device in host.devices:
         sriov = device.function.sriov if device.function is not None else None
-        if device.kind is Kind.NIC and sriov is not None and not sriov.physical and sriov.total and sriov.created == 0:
+        shared = device.kind is Kind.NIC or (device.function is not None and device.function.klass == _CO_PROCESSOR)
+        if shared and sriov is not None and not sriov.physical and sriov.total and sriov.created == 0:
             ports.append((device, sriov.total))
     if not ports:
         return

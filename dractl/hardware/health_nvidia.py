@@ -53,6 +53,11 @@ def _whole(host: Host, gpus: list[Device]) -> Iterator[Finding]:
             f"{listed(titled(device) for device in for_containers)}: "
             + ("nouveau drives it, not NVIDIA's driver" if nouveau else "NVIDIA's driver is not bound"),
             _host(host),
+            hint="Install NVIDIA's kernel driver and keep nouveau from loading (blacklist nouveau, new initramfs, "
+            "reboot): neither containers nor the DRA driver can use a GPU through nouveau."
+            if nouveau
+            else "Load it (modprobe nvidia), or see in the kernel log (NVRM) why it does not take the device: not "
+            "installed, built for another kernel, or too old for the GPU.",
         )
     if nvml is None:
         return

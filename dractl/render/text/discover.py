@@ -15,7 +15,7 @@ _WHAT, _WIDTH = 24, 100
 """Least columns of WHAT, and columns of the whole table."""
 _HIDDEN = {"storage", "display", "other"}
 _FEW_FUNCTIONS = 4
-_STATES = {"lost": "LOST", "does not answer": "DOES NOT ANSWER", "for virtual machines": "for VMs"}
+_STATES = {"lost": "LOST", "does not answer": "DOES NOT ANSWER", "for virtual machines": "for VMs", "with vfio": "vfio"}
 _UNKNOWN = "?"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -144,6 +144,12 @@ def _what(device: Mapping[str, Any], room: int) -> str:
     instances = device.get("nvml", {}).get("mig", {}).get("instances") or []
     if instances:
         extras.append(f"{len(instances)} MIG")
+    amd = device.get("details", {}).get("amdgpu", {})
+    if amd.get("computePartition", "SPX") != "SPX":
+        # one GPU that is cut into several for its driver
+        extras.append(
+            "/".join([amd["computePartition"], *([amd["memoryPartition"]] if amd.get("memoryPartition") else [])])
+        )
     if device.get("state"):
         extras.append(_STATES.get(device["state"], device["state"]))
     tail = ", ".join(extras)
