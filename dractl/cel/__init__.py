@@ -40,6 +40,6 @@ Protobuf's messages are made in ``library/messages``, what their fields take in 
 
 Hostile expressions end soon and with a ``CelError``: ``recursion`` makes room for 250 nested levels, ``builder``
 bounds what macros write out, ``guard`` bounds values. What is compared with Kubernetes' own code lies in ``tests/cel``:
-``grammar.py``, ``generate.py``, ``calls.py`` (every form in turn) and ``texts.py`` make expressions, ``differential.py``
-asks Kubernetes' code about them, and the ``*.jsonl.gz`` are its recorded answers.
+``grammar.py``, ``generate.py``, ``calls.py`` (every form in turn) and ``texts.py`` make expressions,
+``differential.py`` asks Kubernetes' code about them, and the ``*.jsonl.gz`` are its recorded answers.
 """
