@@ -130,7 +130,9 @@ class CapacityRules:
             return self._round_up_milli(requested, step, least)
         if not self._unchecked and requested.nano > MAX_INT64 * NANO:
             raise _Unrepresentable(f"request {requested} exceeds MaxInt64")
-        wanted, by, start = _int64(requested), _int64(step), _int64(least)
+        by, start = _int64(step), _int64(least)
+        # Being compared with a big decimal makes one of a quantity, and those are cut to 64 bits in another way.
+        wanted = _int64(requested) if _form(least) is not None else _wrap(requested.value())
         if by == 0:
             if self._panics:
                 raise SchedulerPanic("runtime error: integer divide by zero")
@@ -175,7 +177,8 @@ class CapacityRules:
             if self._panics:
                 raise SchedulerPanic("runtime error: integer divide by zero")
             return False
-        return _wrap(_int64(amount) - _int64(bounds.min)) % by != 0
+        wide = bounds.max is not None and _form(bounds.max) is None
+        return _wrap((_wrap(amount.value()) if wide else _int64(amount)) - _int64(bounds.min)) % by != 0
 
     def _milli(self, bounds: CapacityRange) -> bool:
         """Whether to calculate in thousandths: the feature is on, and all bounds are whole thousandths."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,10 @@ from dractl.allocator.pools import GatherError, Pool, PoolGatherer
 from dractl.allocator.state import AllocatedState
 from dractl.kube import encode
 from dractl.kube.objects import Node, ResourceClaim
+
+_ALL_ORDERS = 7
+_SAMPLE = 5000
+"""More pools have too many orders: so many are tried then."""
 
 Orders = dict[str, tuple[int, ...]]
 """Orders of pools by node, as positions."""
@@ -79,7 +84,10 @@ class Shuffled:
             count = len(self.allocator.gatherer.gather(node))
         except GatherError:
             count = 0
-        return itertools.permutations(range(count))
+        if count <= _ALL_ORDERS:
+            return itertools.permutations(range(count))
+        chance = random.Random(count)
+        return iter([tuple(chance.sample(range(count), count)) for _ in range(_SAMPLE)])
 
     def answers(self, nodes: list[Node], orders: Orders) -> tuple[dict[str, Any], str]:
         """The answers for some nodes, and what is remembered of counters afterwards."""

@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE), str(CONFORMANCE)]
 import kind_allocator  # noqa: E402
 from compare import mismatch  # noqa: E402
 
-from dractl.allocator import Allocator, Profile  # noqa: E402
+from dractl.allocator import Allocator, Features, Profile  # noqa: E402
 from dractl.kube import encode  # noqa: E402
 from dractl.kube.decode import decode  # noqa: E402
 from dractl.kube.objects import (  # noqa: E402
@@ -57,6 +57,38 @@ def test_what_expressions_of_derived_attributes_give() -> None:
     cases = lines(HERE / "derived-1.37.jsonl.gz")
     assert len(cases) == 320
     assert not {case["id"]: text for case in cases if (text := mismatch(case, "1.37"))}
+
+
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_amounts_of_every_kind(release: str) -> None:
+    """Request policies of every form with amounts of every size and notation, shared by several claims."""
+    cases = lines(HERE / f"capacity-{release}.jsonl.gz")
+    assert len(cases) == 250
+    assert not {case["id"]: text for case in cases if (text := mismatch(case, release))}
+
+
+def test_an_amount_too_large_for_64_bits() -> None:
+    """Such an amount is cut to 64 bits after it was compared with a least amount that is kept as a big decimal."""
+    amounts = {"min": "1.5Gi", "max": "8Gi", "step": "2Gi"}
+    memory = {"value": "16Gi", "requestPolicy": {"default": "4Gi", "validRange": amounts}}
+    device = {"name": "x", "capacity": {"memory": memory}, "allowMultipleAllocations": True}
+    where = {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "allNodes": True}
+    exactly = {
+        "deviceClassName": "any",
+        "allocationMode": "ExactCount",
+        "count": 1,
+        "capacity": {"requests": {"memory": "10E"}},
+    }
+    given = {
+        "features": {"consumableCapacity": True},
+        "nodes": [{"metadata": {"name": "n"}}],
+        "classes": [{"metadata": {"name": "any"}}],
+        "slices": [{"metadata": {"name": "s"}, "spec": {**where, "devices": [device]}}],
+        "claims": [{"metadata": {"name": "c"}, "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}}],
+    }
+    profile = Profile.of_features("1.36", Features.of(given["features"]))
+    (result,) = kind_allocator.answer(given, profile)["nodes"]["n"][0]["devices"]["results"]
+    assert result["consumedCapacity"] == {"memory": "-8055442876928Mi"}  # as kube-scheduler 1.36.2 has it
 
 
 def test_node_selectors_of_every_shape() -> None:
