@@ -72,6 +72,9 @@ def diagnose(
         str, typer.Option("--timeout", metavar="TIME", help="Longest time to --wait (5m; 0: no limit).")
     ] = "5m",
     watch: options.Watch = False,
+    agent_namespace: Annotated[
+        str, typer.Option("--agent-namespace", metavar="NS", help="With hardware: where the node agents run.")
+    ] = "dractl",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if anything could not be read.")] = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
@@ -110,7 +113,7 @@ def diagnose(
         inventory = source.open()
         reports = None
         if "hardware" in chosen.categories and not (snapshot or demo):
-            reports = _node_reports(inventory, context, kubeconfig)
+            reports = _node_reports(inventory, agent_namespace, context, kubeconfig)
         unseen = bool(inventory.provenance.unseen or (reports and reports.silent))
         return chosen.look(question_of(inventory, kubernetes), reports), unseen
 
@@ -162,14 +165,14 @@ class _Chosen:
         return worst is not None and worst.at_least(self.threshold)
 
 
-def _node_reports(inventory: Inventory, context: str | None, kubeconfig: str | None) -> NodeReports:
+def _node_reports(inventory: Inventory, namespace: str, context: str | None, kubeconfig: str | None) -> NodeReports:
     """The reports of all node agents, through the API server."""
     from dractl.cli.output import Progress
     from dractl.cli.source import connect_to
     from dractl.sources.nodereports import collect
 
     with Progress() as progress:
-        return collect(connect_to(context, kubeconfig), inventory.pods.values(), progress)
+        return collect(connect_to(context, kubeconfig), inventory.pods.values(), namespace, progress)
 
 
 def _until_good(

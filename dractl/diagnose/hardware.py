@@ -14,6 +14,9 @@ from dractl.rules import hardware
 from dractl.rules.finding import Finding, ObjectRef, Rule, Severity
 
 
+_AGENT_HINT = "dractl generate node-agent --image IMAGE writes the agent; --agent-namespace names where it runs"
+
+
 def differences(context: Context) -> list[Finding]:
     """What differs between published and real, of all nodes with a report; made once for a context."""
     if context.differing is None:
@@ -76,7 +79,7 @@ def nodes_without_report(context: Context) -> Iterator[Finding]:
             f"{ranges(names)}; {names[0]}: {example}",
             ObjectRef("Node", names[0]),
             evidence={"nodes": names},
-            hint="dractl generate node-agent --image IMAGE writes the agent" if "no node agent" in example else "",
+            hint=_AGENT_HINT if "no node agent" in example else "",
             related=tuple(ObjectRef("Node", name) for name in names[1:20]),
         )
 

@@ -34,10 +34,20 @@ class NodeReports:
 
 
 def collect(
-    connection: Connection, pods: Iterable[Pod], progress: Callable[[str, int], None] | None = None
+    connection: Connection,
+    pods: Iterable[Pod],
+    namespace: str,
+    progress: Callable[[str, int], None] | None = None,
 ) -> NodeReports:
-    """Ask every agent among ``pods``. Nothing is raised for a single agent."""
-    agents = [pod for pod in pods if pod.meta.labels.get(AGENT_LABEL) == "true" and pod.node_name]
+    """Ask every agent among ``pods``. Nothing is raised for a single agent.
+
+    Only pods of ``namespace`` count: anybody who may create a pod somewhere can give it the label.
+    """
+    agents = [
+        pod
+        for pod in pods
+        if pod.meta.namespace == namespace and pod.meta.labels.get(AGENT_LABEL) == "true" and pod.node_name
+    ]
     # of two on one node (an update) the one that runs
     agents.sort(key=lambda pod: (pod.phase == "Running" and not pod.meta.deletion_timestamp, pod.meta.name))
     by_node = {pod.node_name: pod for pod in agents}

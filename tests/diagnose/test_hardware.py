@@ -284,6 +284,18 @@ def test_a_report_without_end_is_not_read_to_its_end(dractl, tmp_path, machine, 
     assert "has more than 1000 bytes" in run.out
 
 
+def test_agents_of_another_namespace_are_not_asked(dractl, tmp_path, machine):
+    """Whoever may create a pod in a namespace of their own could tell anything."""
+    stranger = agent_pod("agent-a", NODE)
+    stranger["metadata"]["namespace"] = "mine"
+    with ApiServer([node(NODE), *machine[1], stranger]) as api:
+        kubeconfig = str(api.kubeconfig(tmp_path / "kc"))
+        assert "no node agent runs there" in dractl("diagnose", "hardware", "--kubeconfig", kubeconfig).out
+        assert not [path for _, path, *_ in api.requests if "/proxy/" in path]
+        dractl("diagnose", "hardware", "--kubeconfig", kubeconfig, "--agent-namespace", "mine")
+        assert [path for _, path, *_ in api.requests if "/proxy/" in path]
+
+
 def test_a_cluster_without_agents(dractl, tmp_path, machine):
     with ApiServer([node(NODE), *machine[1]]) as api:
         run = dractl("diagnose", "hardware", "--kubeconfig", str(api.kubeconfig(tmp_path / "kc")))
