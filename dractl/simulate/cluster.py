@@ -62,7 +62,7 @@ class Cluster:
         self.taken: list[ResourceClaim] = []
         self.placed: list[Pod] = []
         holding = [claim for claim in inventory.claims.values() if claim.allocation is not None]
-        self._allocator = Allocator(
+        self.allocator = Allocator(
             profile, inventory.slices, inventory.classes.values(), holding, inventory.taint_rules
         )
         self.nodes = sorted(nodes_of(inventory).values(), key=lambda node: natural(node.meta.name))
@@ -79,11 +79,11 @@ class Cluster:
         nodes = self.allowed(unit, self.nodes if only is None else only)
         if not self._separate:
             # the order of the nodes plays a part
-            return self._allocator.allocate_nodes(unit.claims, nodes, self.limits).by_node
+            return self.allocator.allocate_nodes(unit.claims, nodes, self.limits).by_node
         known = self._known.setdefault(unit.asks, _Known())
         missing = [node for node in nodes if self._answer(known, node.meta.name) is None]
         if missing:
-            fresh = self._allocator.allocate_nodes(unit.claims, missing, self.limits)
+            fresh = self.allocator.allocate_nodes(unit.claims, missing, self.limits)
             for name, result in fresh.by_node.items():
                 known.groups[id(result)] = fresh.groups[result.group]
                 touched = self._touched.get(name)
@@ -102,7 +102,7 @@ class Cluster:
 
     def again(self, unit: Unit, node: str) -> NodeResult:
         """One node's answer for this very unit: texts of errors name its claims."""
-        return self._allocator.allocate(unit.claims, self.inventory_node(node), self.limits)
+        return self.allocator.allocate(unit.claims, self.inventory_node(node), self.limits)
 
     def inventory_node(self, name: str) -> Node:
         """A node by name."""
@@ -124,7 +124,7 @@ class Cluster:
             for number, (claim, allocation) in enumerate(zip(unit.claims, result.allocations or [], strict=True))
         ]
         self.taken += made
-        self._allocator = self._allocator.holding_more(made)
+        self.allocator = self.allocator.holding_more(made)
         self.steps += 1
         for claim in made:
             for one in claim.allocation.results if claim.allocation else ():
@@ -170,7 +170,7 @@ class Cluster:
         differing = differing_nodes(like.inventory, self.inventory)
         if differing is None or like.profile is not self.profile:
             return
-        if seen_everywhere(self._allocator) != seen_everywhere(like._allocator):
+        if seen_everywhere(self.allocator) != seen_everywhere(like.allocator):
             return
         for asks, known in like._known.items():
             kept = {

@@ -159,3 +159,43 @@ def test_capacity_against_trying_everything(nodes):
     assert {item.node: item.now for item in report.nodes} == {
         f"n{number}": most_pairs(list(gpus), list(cards)) for number, (gpus, cards) in enumerate(nodes)
     }
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(0, 2), min_size=1, max_size=4),
+    st.lists(st.integers(0, 2), max_size=4),
+    st.integers(0, 3),
+)
+def test_defragmented_against_trying_everything(gpus, nics, taken):
+    from dractl.allocator.profile import Profile
+    from dractl.allocator.search import Limits
+    from dractl.inventory import Inventory
+    from dractl.kube.decode import decode
+    from dractl.simulate.capacity import capacity, find_claim
+
+    taken = min(taken, len(gpus))
+    state = fleet([gpus], [nics])["items"]
+    for number in range(taken):
+        exact = {"deviceClassName": "gpu.x", "allocationMode": "ExactCount", "count": 1}
+        result = {"request": "g", "driver": "gpu.x", "pool": "n0", "device": f"d{number}"}
+        state.append(
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceClaim",
+                "metadata": {"name": f"has-{number}", "namespace": "default"},
+                "spec": {"devices": {"requests": [{"name": "g", "exactly": exact}]}},
+                "status": {"allocation": {"devices": {"results": [result]}}},
+            }
+        )
+    inventory = Inventory([decode(item) for item in state])
+    report = capacity(
+        inventory, Profile.for_release("1.36"), find_claim(inventory, "pair", "default"), "1.36", Limits()
+    )
+    ways = [most_pairs(list(rest), nics) for rest in combinations(gpus, len(gpus) - taken)]
+    row = report.nodes[0]
+    assert (row.now, row.idle) == (most_pairs(gpus[taken:], nics), most_pairs(gpus, nics))
+    assert row.defragmented == max(ways)
+    pool = next(one for one in report.pools if one.driver == "gpu.x")
+    assert (pool.total_devices, pool.allocated_devices, pool.held_devices) == (len(gpus), taken, taken)
+    assert pool.lost == row.defragmented - row.now

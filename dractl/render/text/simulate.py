@@ -70,19 +70,49 @@ def _what(item: Placement) -> str:
 
 
 def render_capacity(report: Capacity, terminal: Terminal) -> str:
-    """One line a node that can hold any, then the sum."""
+    """One line a node that can hold any, with how far its pools are used; then the sum."""
+    use = _use_by_node(report)
     rows = [
-        (item.node, _count(item.now), _count(item.idle), "cordoned" if item.cordoned else item.error)
+        (
+            item.node,
+            _count(item.now),
+            "?" if item.defragmented is None else _count(item.defragmented),
+            _count(item.idle),
+            use.get(item.node, ""),
+            "cordoned" if item.cordoned else item.error,
+        )
         for item in report.nodes
         if item.now or item.idle or item.error
     ]
-    lines = [table(("NODE", "NOW", "IDLE", "REMARK"), rows, terminal), ""] if rows else []
+    heads = ("NODE", "NOW", "DEFRAGMENTED", "IDLE", "IN USE", "REMARK")
+    lines = [table(heads, rows, terminal), ""] if rows else []
     sign = "" if report.bounded else "at least "
+    better = f"{sign}{report.defragmented} if nodes were defragmented, " if report.defragmented is not None else ""
     lines.append(
-        f"{report.claim}: {sign}{report.now} more now, {sign}{report.idle} if nothing were in use "
+        f"{report.claim}: {sign}{report.now} more now, {better}{sign}{report.idle} if nothing were in use "
         f"(Kubernetes {report.kubernetes})"
     )
+    totals: dict[str, list[int]] = {}
+    known = {item.node for item in report.nodes}
+    for pool in report.pools:
+        if pool.nodes and not known & set(pool.nodes):
+            continue  # of a node that is gone
+        total = totals.setdefault(pool.driver, [0, 0, 0])
+        total[0] += pool.held_devices
+        total[1] += pool.total_devices
+        total[2] += 1
+    for driver, (held, devices, pools) in totals.items():
+        lines.append(f"{driver}: {held:,} of {devices:,} devices in use in {pools:,} {plural(pools, 'pool')}")
     return "\n".join([*lines, *(f"note: {text}" for text in report.notes)])
+
+
+def _use_by_node(report: Capacity) -> dict[str, str]:
+    """``gpu.nvidia.com 5/8, dra.net 5/8`` for each node."""
+    parts: dict[str, list[str]] = {}
+    for pool in report.pools:
+        for node in pool.nodes:
+            parts.setdefault(node, []).append(f"{pool.driver} {pool.held_devices}/{pool.total_devices}")
+    return {node: ", ".join(texts) for node, texts in parts.items()}
 
 
 def _count(number: int) -> str:
