@@ -128,7 +128,7 @@ def _sentence(rule: Rule, cause: Cause, value: Json) -> tuple[str, str]:
     if "valid JSON object" in detail:
         return f"{name} has to be a mapping, as JSON has it", "write the fields below it, or leave it out"
     shown = f" (it is {bad})" if bad and bad != '""' and len(bad) <= 60 else ""
-    return f"{name}: {detail or cause.message}{shown}", ""
+    return f"{name}: {(detail or cause.message).partition(' (e.g. ')[0]}{shown}", ""
 
 
 def _no_entry(bad: str, path: Path, value: Json) -> tuple[str, str]:
