@@ -49,7 +49,7 @@ class Environment:
 
     @property
     def has_cost_limit(self) -> bool:
-        """Whether the API server rejects selectors by their cost estimate."""
+        """Whether the API server rejects selectors by their cost estimate and by their length."""
         return self.release >= (1, 32)
 
     @property

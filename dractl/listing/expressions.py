@@ -42,8 +42,8 @@ class ExpressionCheck:
     """The API server's verdict on an expression. ``error`` is Kubernetes' own text.
 
     ``gates`` holds those that are not as they are by default. ``type`` is the type of the result and ``max_cost`` the
-    estimated cost, of which ``cost_limit`` are allowed. ``reads`` names what the expression looks at; it is left out
-    where that may be anything of the device.
+    estimated cost, of which ``cost_limit`` are allowed (None: 1.31 had no limit). ``reads`` names what the expression
+    looks at; it is left out where that may be anything of the device.
     """
 
     expression: str
@@ -54,7 +54,7 @@ class ExpressionCheck:
     faults: list[Fault] = field(default_factory=list)
     type: str | None = None
     max_cost: int | None = None
-    cost_limit: int = COST_LIMIT
+    cost_limit: int | None = COST_LIMIT
     reads: list[str] | None = None
     note: str | None = None
 
@@ -80,7 +80,9 @@ def _check(expression: str, environment: Environment) -> ExpressionCheck:
     release = ".".join(map(str, environment.kubernetes))
     report = ExpressionCheck(expression, release, _unusual_gates(environment), valid=False)
     length = len(expression.encode("utf-8", "surrogatepass"))
-    if length > MAX_LENGTH:
+    if not environment.has_cost_limit:
+        report.cost_limit = None
+    elif length > MAX_LENGTH:
         report.error = f"may not be more than {MAX_LENGTH} bytes"
         report.faults = [Fault(f"the expression has {length} bytes; {MAX_LENGTH} are allowed")]
         return report
@@ -92,7 +94,7 @@ def _check(expression: str, environment: Environment) -> ExpressionCheck:
     report.type = selector.output_type
     report.max_cost = selector.max_cost
     report.reads = reads_of(selector)
-    if selector.max_cost > COST_LIMIT:
+    if report.cost_limit is not None and selector.max_cost > report.cost_limit:
         report.error = "too complex, exceeds cost limit"
         report.faults = [
             Fault(

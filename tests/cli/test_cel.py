@@ -100,6 +100,18 @@ def test_release_and_gates(dractl) -> None:
     assert dractl("cel", "check", "true", "--kubernetes", "1.30").code == 2
 
 
+def test_no_limits_in_1_31(dractl) -> None:
+    for text in ('["a"].join("-") == "a"', "true || " * 2000 + "true"):
+        assert dractl("cel", "check", "-", "--kubernetes", "1.32", stdin=text).code == 1
+        run = dractl("cel", "check", "-", "--kubernetes", "1.31", stdin=text)
+        assert run.code == 0
+        assert "without a limit in this release" in run.out
+        found = report(
+            dractl("cel", "check", "-", "--kubernetes", "1.31", "-o", "json", stdin=text).out, "ExpressionCheck"
+        )
+        assert "costLimit" not in found
+
+
 def test_too_long(dractl) -> None:
     run = dractl("cel", "check", "-", stdin="true || " * 2000 + "true")
     assert run.code == 1

@@ -30,7 +30,8 @@ def render_check(report: ExpressionCheck, terminal: Terminal = PLAIN) -> str:
     if report.type is not None:
         lines.append(f"  result  {report.type}")
     if report.max_cost is not None:
-        lines.append(f"  cost    at most {report.max_cost:,} of {report.cost_limit:,}")
+        limit = f"of {report.cost_limit:,}" if report.cost_limit is not None else "without a limit in this release"
+        lines.append(f"  cost    at most {report.max_cost:,} {limit}")
         reads = "anything of the device" if report.reads is None else ", ".join(report.reads) or "nothing"
         lines += textwrap.wrap(reads, terminal.width - 10, initial_indent="  reads   ", subsequent_indent=" " * 10)
     if report.note:

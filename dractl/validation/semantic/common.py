@@ -139,10 +139,10 @@ def check_expression(scope: Scope, expression: str, path: Path, stored: bool, de
     """One CEL expression: length, compilation, estimated cost, which is given back."""
     if stored and scope.minor >= 37:
         return 0
-    if names.byte_length(expression) > limits.EXPRESSION_MAX:
+    settings = environment(scope, stored, derived)
+    if settings.has_cost_limit and names.byte_length(expression) > limits.EXPRESSION_MAX:
         scope.errors.too_long(path, limits.EXPRESSION_MAX)
         return 0
-    settings = environment(scope, stored, derived)
     selector = compile_selector(expression, settings)
     if selector.error is not None:
         if selector.error_type == "InternalError":
@@ -150,7 +150,7 @@ def check_expression(scope: Scope, expression: str, path: Path, stored: bool, de
         else:
             scope.errors.invalid(path, expression, selector.error)
         return 0
-    if selector.max_cost > limits.EXPRESSION_COST_MAX:
+    if settings.has_cost_limit and selector.max_cost > limits.EXPRESSION_COST_MAX:
         scope.errors.forbidden(path, "too complex, exceeds cost limit")
     return selector.max_cost
 
