@@ -5,11 +5,11 @@ Source: KEP-6080; ``lookupAttribute`` of the structured allocator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from dractl.allocator.profile import Profile
-from dractl.allocator.request import RequestSpec
+from dractl.allocator.request import ClaimPlan, RequestSpec
 from dractl.cel.derived import DerivedError, derive
 from dractl.cel.selector import Selector, compile_selector
 from dractl.kube.objects import Device, DeviceAttribute, DeviceRequest
@@ -44,6 +44,10 @@ def published_attribute(driver: str, device: Device, name: str) -> DeviceAttribu
     return found
 
 
+def _published(spec: RequestSpec, driver: str, device: Device, name: str) -> DeviceAttribute | None:
+    return published_attribute(driver, device, name)
+
+
 class Attributes:
     """Looks up attributes under one profile; expressions are evaluated once for devices that look alike to them."""
 
@@ -51,6 +55,12 @@ class Attributes:
         self._environment = replace(profile.environment(), derived_attribute=True)
         self._on = profile.features.derived_attributes
         self._known: dict[tuple[str, Hashable], DeviceAttribute | str] = {}
+
+    def lookup(self, plans: Sequence[ClaimPlan]) -> Lookup:
+        """``of`` for some claims, without detour where none of their requests derives anything."""
+        specs = (spec for plan in plans for request in plan.requests for spec in request.specs)
+        derives = self._on and any(spec is not None and spec.request.derived_attributes for spec in specs)
+        return self.of if derives else _published
 
     def of(self, spec: RequestSpec, driver: str, device: Device, name: str) -> DeviceAttribute | None:
         """The attribute that a constraint on a request sees; what the request derives goes before what is published.

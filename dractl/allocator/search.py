@@ -149,8 +149,9 @@ class Search:
         """
         overflows = q.HUGE_COUNTS_PANIC in self._profile.quirks
         check_plan(self._plans, self._count, self._profile.is_at_least(37), overflows)
+        lookup = self._attributes.lookup(self._plans)
         for plan in self._plans:
-            self._constraints.append([make_constraint(c, self._profile, self._attributes.of) for c in plan.constraints])
+            self._constraints.append([make_constraint(c, self._profile, lookup) for c in plan.constraints])
 
     def _count(self, spec: RequestSpec) -> int:
         if spec.wants_all:
