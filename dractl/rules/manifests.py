@@ -241,7 +241,7 @@ IMMUTABLE = Rule(
     "A change of a field that cannot be changed",
     _ERROR,
     cause="The specs of claims and templates, and driver, pool and node of a slice, are fixed when they are made "
-    "(422, `field is immutable`).",
+    "(422, `field is immutable`); of a pod nearly all, its resourceClaims too.",
     fix="Delete the object and make it anew, or give the new one another name.",
 )
 CEL_COMPILE = Rule(

@@ -43,6 +43,15 @@ _ATTRIBUTE_KINDS = "bool, int, string, version (or a list)"
 _QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
+_UNCHANGEABLE = (
+    "field is immutable",
+    "may not be changed",
+    "pod updates may not",
+    "can not be modified",
+    "updates to statefulset spec",
+)
+
+
 def cause_fault(cause: Cause, value: Json) -> Fault:
     """The fault for one cause of a refusal."""
     rule = _rule(cause)
@@ -60,7 +69,7 @@ def _rule(cause: Cause) -> Rule:
         return rules.SELECTOR_LABELS
     if "admin-access" in message:
         return rules.ADMIN_LABEL
-    if "field is immutable" in message or "may not be changed" in message:
+    if any(words in message for words in _UNCHANGEABLE):
         return rules.IMMUTABLE
     if "semver.org" in message:
         return rules.BAD_VERSION_VALUE
@@ -222,7 +231,11 @@ def _known_rule(rule: Rule, cause: Cause, value: Json, bad: str) -> tuple[str, s
             "write DOMAIN/NAME such as example.com/gpu; not below kubernetes.io, not starting with requests.",
         )
     if rule is rules.IMMUTABLE:
-        return f"{_name(cause.path)} cannot be changed once the object exists", "delete the object and make it anew"
+        kind = text(value.get("kind"))
+        what = f"the {kind}" if kind in ("Pod", "Job", "StatefulSet") else "the object"
+        if "add or remove containers" in cause.message:
+            return f"containers cannot be added or taken away once {what} exists", f"delete {what} and make it anew"
+        return f"{_name(cause.path)} cannot be changed once {what} exists", f"delete {what} and make it anew"
     return None
 
 

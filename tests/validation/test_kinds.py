@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 POD = {
-    "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "gpus"}]}}],
+    "containers": [{"name": "c", "image": "i:1", "resources": {"claims": [{"name": "gpus"}]}}],
     "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}],
 }
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": POD}
@@ -83,3 +83,49 @@ def test_lists_in_lists(dractl: Any) -> None:
     for one in found:
         assert lines[one["location"]["line"] - 1].strip() == "{"
         assert '"name": "gpus"' in lines[one["location"]["line"]]
+
+
+LIVE_SPEC = {
+    **POD,
+    "nodeName": "n1",
+    "serviceAccountName": "default",
+    "tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}],
+    "volumes": [{"name": "token", "emptyDir": {}}],
+}
+CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({}, ""),
+    "another image": ({"containers": [{**POD["containers"][0], "image": "i:2"}]}, ""),  # type: ignore[dict-item]
+    "a toleration more": ({"tolerations": [{"key": "a", "operator": "Exists"}]}, ""),
+    "another template": (
+        {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "u"}]},
+        "resourceClaims cannot be changed once the Pod exists",
+    ),
+    "a claim more": (
+        {"resourceClaims": [*POD["resourceClaims"], {"name": "b", "resourceClaimName": "x"}]},
+        "resourceClaims cannot be changed once the Pod exists",
+    ),
+    "a container more": (
+        {"containers": [*POD["containers"], {"name": "d", "image": "i"}]},
+        "containers cannot be added or taken away once the Pod exists",
+    ),
+    "no claim in the container": (
+        {"containers": [{"name": "c", "image": "i:1", "resources": {"claims": []}}]},
+        "containers cannot be changed once the Pod exists",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_of_a_running_pod_may_change(dractl: Any, tmp_path: Any, name: str) -> None:
+    """A manifest is compared as ``kubectl apply`` sends it: what the server has added stays."""
+    plain = json.loads(json.dumps(body("Pod")).replace("gpus", "gpu"))
+    live = json.loads(json.dumps({**plain, "spec": LIVE_SPEC}).replace("gpus", "gpu"))
+    (tmp_path / "live.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [live]}))
+    change, words = CHANGES[name]
+    plain["spec"] |= json.loads(json.dumps(change).replace("gpus", "gpu"))
+    run = dractl(
+        "validate", "--no-config", "-", "--old", str(tmp_path / "live.json"), "-o", "json", stdin=json.dumps(plain)
+    )
+    found = [one for one in json.loads(run.out)["findings"] if one["severity"] == "error"]
+    assert [one["message"] for one in found] == ([words] if words else [])
+    assert [one["code"] for one in found] == (["DRA027"] if words else [])
