@@ -64,25 +64,53 @@ def _extended(inventory: Inventory, name: str, amount: int) -> Extended:
 
 
 def claim_for(pod: Pod, resources: list[Extended]) -> ResourceClaim | None:
-    """The claim that the scheduler would make for a pod's extended resources; None if no class serves any of them."""
-    served = {one.name: one for one in resources if one.device_class is not None}
-    requests = []
-    for index, container in enumerate(pod.containers):
-        amounts = {**container.limits, **container.requests}
-        names = sorted(name for name in amounts if is_extended_resource(name))
-        for number, name in enumerate(names):
-            one = served.get(name)
-            if one is None or one.device_class is None or amounts[name].nano <= 0:
-                continue
-            exact = DeviceRequest(
-                device_class_name=one.device_class.meta.name, allocation_mode="ExactCount", count=amounts[name].value()
-            )
-            exact.name = f"container-{index}-request-{number}"
-            requests.append(ClaimRequest(exact.name, exactly=exact))
+    """The claim that the scheduler would make for a pod's extended resources; None if no class serves any of them.
+
+    As kube-scheduler does it: a request for each container that stays, named after the places of the container and of
+    the resource among all that the container requests; init containers that end use again what later containers
+    request, and only the largest rest of them is one more request; requests are in the order of their names.
+    """
+    requests = [
+        request
+        for one in resources
+        if one.device_class is not None
+        for request in _requests(pod, one.name, one.device_class.meta.name)
+    ]
     if not requests:
         return None
+    requests.sort(key=lambda request: request.name)
     meta = Meta(name=f"{pod.meta.name}-extended-resources", namespace=pod.meta.namespace)
     return ResourceClaim(meta, ClaimSpec(requests=requests))
+
+
+def _requests(pod: Pod, resource: str, device_class: str) -> list[ClaimRequest]:
+    staying: dict[int, int] = {}
+    ending: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for index, container in enumerate(pod.containers):
+        amounts = {**container.limits, **container.requests}
+        amount = amounts.get(resource)
+        if amount is None or amount.nano <= 0 or not amount.is_integer():
+            continue
+        names[index] = f"container-{index}-request-{sorted(amounts).index(resource)}"
+        ends = container.init and container.restart_policy != "Always"
+        (ending if ends else staying)[index] = amount.value()
+    rests = {
+        index: count - sum(used for place, used in staying.items() if place >= index)
+        for index, count in ending.items()
+    }
+    most = max(rests.values(), default=0)
+    counts = dict(staying)
+    if most > 0:
+        # of equally large rests the first counts
+        counts[next(index for index, rest in rests.items() if rest == most)] = most
+    return [_request(names[index], device_class, count) for index, count in counts.items()]
+
+
+def _request(name: str, device_class: str, count: int) -> ClaimRequest:
+    exact = DeviceRequest(device_class_name=device_class, allocation_mode="ExactCount", count=count)
+    exact.name = name
+    return ClaimRequest(name, exactly=exact)
 
 
 def explain_gate_off(answer: Answer, pod: Pod, resources: list[Extended], minor: str) -> None:

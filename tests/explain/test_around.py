@@ -319,3 +319,36 @@ def test_extended_resources_are_allocated_together_with_claims():
     refused = verdict(["gpu-0"])
     assert refused.verdict == "doesNotFit"
     assert any("also asks for example.com/gpu: 1" in note for note in refused.notes)
+
+
+def test_the_requests_that_are_made_for_extended_resources():
+    """Names, order and amounts as kube-scheduler makes them, with init containers and sidecars."""
+    serving = class_(GPU)
+    serving["spec"]["extendedResourceName"] = "example.com/gpu"
+
+    def made(*containers, init=()):
+        def body(name, amount, **more):
+            return {"name": name, "resources": {"requests": {"cpu": "1", "example.com/gpu": str(amount)}}, **more}
+
+        asking = pod("p", containers=[body(f"m{place}", amount) for place, amount in enumerate(containers)])
+        asking["spec"]["initContainers"] = [
+            body(f"i{place}", amount, **({"restartPolicy": "Always"} if stays else {}))
+            for place, (amount, stays) in enumerate(init)
+        ]
+        devices = [device(f"gpu-{place}") for place in range(16)]
+        inventory = cluster(node("n1"), serving, slice_("n1", devices), asking)
+        report = explain_pod(question(inventory, "1.36.2"), "ns", "p")
+        counts = {}
+        for given in report.nodes[0].allocator.results:
+            counts[given.request] = counts.get(given.request, 0) + 1
+        return list(counts.items())
+
+    assert made(2) == [("container-0-request-1", 2)]
+    assert made(1, 2) == [("container-0-request-1", 1), ("container-1-request-1", 2)]
+    # an init container uses what the others have, and asks for the rest
+    assert made(2, init=[(2, False)]) == [("container-1-request-1", 2)]
+    assert made(2, init=[(3, False), (5, False)]) == [("container-1-request-1", 3), ("container-2-request-1", 2)]
+    # a sidecar stays; those before it can use its devices before it does
+    assert made(1, init=[(1, True), (2, False)]) == [
+        ("container-0-request-1", 1), ("container-1-request-1", 1), ("container-2-request-1", 1),
+    ]  # fmt: skip
