@@ -123,7 +123,16 @@ def _binding(answer: Answer, claim: ResourceClaim) -> None:
         open_conditions = [name for name in result.binding_conditions if name not in true]
         name = f"{result.pool}/{result.device}"
         if failed:
-            answer.say(f"{name} reports the binding failure {listing(failed)}: the scheduler gives the claim back")
+            told = [
+                ": ".join(part for part in (one.type, one.reason, one.message) if part)
+                for one in (status.conditions if status else [])
+                if one.type in failed
+            ]
+            answer.say(f"{name} reports the binding failure {listing(told)}: the scheduler gives the claim back")
+            answer.advise(
+                f"see what driver {result.driver} reports of {name}; the scheduler tries again by itself, there or "
+                "elsewhere"
+            )
         elif open_conditions:
             answer.say(
                 f"{name} is not ready to be bound: the scheduler waits (10 minutes at most) for "

@@ -15,6 +15,7 @@ from dractl.explain.case import DOES_NOT_FIT, FITS, Case, NodeAnswer
 from dractl.explain.devices import free_devices
 from dractl.explain.eligibility import closed_words
 from dractl.explain.holders import holder_views
+from dractl.explain.last_answer import explain_last_answer
 from dractl.explain.lifecycle import (
     age_of,
     allocation_view,
@@ -223,6 +224,8 @@ def classes_of(case: Case) -> list[str]:
 
 def _not_yet_placed(case: Case, answer: Answer) -> None:
     """Why a pod whose claims fit may still wait."""
+    if explain_last_answer(case.pods, answer):
+        return
     pods = pods_text(case.pods)
     said = [pod for pod in case.pods if any(one.type == "PodScheduled" for one in pod.conditions)]
     names = dict.fromkeys(

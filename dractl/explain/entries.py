@@ -7,6 +7,7 @@ import re
 from dractl.explain.answer import Answer
 from dractl.explain.lifecycle import events_about, life_of
 from dractl.explain.report import EntryView
+from dractl.explain.troubles import trouble_in
 from dractl.explain.words import listing, near, plural
 from dractl.inventory import Inventory, Key, LinkState, PodClaim, key_of
 from dractl.kube.objects import ClaimSpec, Event, Pod, ResourceClaimTemplate
@@ -181,9 +182,25 @@ def _not_created(inventory: Inventory, answer: Answer, link: PodClaim, event: Ev
         )
         answer.say(text)
         answer.find(lifecycle.CREATION_REFUSED.finding(text, _subject(pod)))
-        answer.advise("remove what the answer above names; the controller then makes the claim by itself")
+        answer.advise(_way_out(message))
     if event.count > 1:
         answer.say(f"the claim controller has tried {event.count} times (event FailedResourceClaimCreation)")
+
+
+def _way_out(message: str) -> str:
+    """What to do about a refusal: a webhook that does not answer, a fault of the driver's config, or what is named."""
+    hook = re.search(r'failed calling webhook "([^"]+)"', message)
+    if hook is not None:
+        service = re.search(r'Post "https?://([^:/"?]+)', message)
+        where = f" (service {service[1].removesuffix('.svc')})" if service else ""
+        return (
+            f"bring the admission webhook {hook[1]} back{where}: look at its pods and its certificate; the controller "
+            "then makes the claim by itself. If its driver is gone, delete its ValidatingWebhookConfiguration"
+        )
+    known = trouble_in(message)
+    if known is not None and "{" not in known[0].advice:
+        return f"{known[0].advice} (in the template); the controller then makes the claim by itself"
+    return "remove what the answer above names; the controller then makes the claim by itself"
 
 
 # --- admin access ---------------------------------------------------------------------------------------------------
