@@ -391,7 +391,7 @@ def _with_declared(
 def _is_own(cause: Cause) -> bool:
     """Whether no declarative rule says what a handwritten one says, although there may be one for the same field."""
     if cause.field == "metadata.name":
-        return cause.message.endswith(meta.IMMUTABLE)
+        return cause.message.endswith(meta.IMMUTABLE) or ": may not " in cause.message
     return cause.message.endswith(slice_rules.NEEDS_STRING)
 
 
