@@ -83,13 +83,22 @@ def _rare_gaps(devices: list[PublishedDevice]) -> Iterator[tuple[str, list[Publi
     total = len(devices)
     for name, number in sorted(carried.items()):
         missing = total - number
-        if 0 < missing <= min(_FEW, total // 10):
+        # of a driver that is known to give all of its devices the attribute, one of two is enough to tell
+        if 0 < missing <= min(_FEW, total // (2 if _always(driver, name) else 10)):
             short = name.removeprefix(f"{driver}/")
             yield name, [one for one in devices if not {name, short} & one.device.attributes.keys()]
 
 
 def _full(driver: str, name: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
+
+
+def _always(driver: str, name: str) -> bool:
+    """Whether all devices of the driver are known to carry the attribute."""
+    known = DRIVERS.get(driver)
+    domain, _, short = name.rpartition("/")
+    attribute = known.attributes.get((domain, short)) if known is not None else None
+    return attribute is not None and not (attribute.optional or attribute.since or attribute.types)
 
 
 def _optional(driver: str, name: str) -> bool:

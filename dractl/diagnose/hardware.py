@@ -13,7 +13,6 @@ from dractl.hardware.reconcile import reconcile
 from dractl.rules import hardware
 from dractl.rules.finding import Finding, ObjectRef, Rule, Severity
 
-
 _AGENT_HINT = "dractl generate node-agent --image IMAGE writes the agent; --agent-namespace names where it runs"
 
 

@@ -264,7 +264,8 @@ def _unprepared_pods(context: Context) -> Iterator[Finding]:
         if not pod.node_name or pod.phase != "Pending" or pod.meta.deletion_timestamp:
             continue
         event = prepare_event(context.inventory, [pod])
-        if event is None:
+        if event is None or any(link.claim is not None and link.claim.allocation is None for link in links):
+            # without an allocation there is nothing to prepare; another check tells of that
             continue
         codes = {rule.code for rule in _PREPARING[1:]}
         told = [

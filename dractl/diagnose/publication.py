@@ -10,7 +10,7 @@ from dractl.diagnose.check import Context, claim_ref, class_ref
 from dractl.diagnose.conflicts import families
 from dractl.diagnose.versions import requests_of
 from dractl.explain.lifecycle import since
-from dractl.explain.words import count, listing, natural, near, ranges
+from dractl.explain.words import count, listing, natural, near, plural, ranges
 from dractl.inventory import DeviceId, Inventory, Pool, PoolId, PublishedDevice, key_of
 from dractl.kube.drivers import STANDARD
 from dractl.kube.objects import ClaimSpec, DeviceClass, DeviceRequest, ResourceSlice
@@ -29,7 +29,7 @@ def _slice_ref(item: ResourceSlice) -> ObjectRef:
 def pools_incomplete(context: Context) -> Iterator[Finding]:
     """Pools with another number of slices than they say."""
     for identity, pool in context.inventory.pools.items():
-        if pool.complete:
+        if pool.complete or _complete_on_each_node(pool):
             continue
         devices = sum(len(item.devices) for item in pool.current)
         wanted = sorted({item.pool.resource_slice_count for item in pool.current})
@@ -40,15 +40,65 @@ def pools_incomplete(context: Context) -> Iterator[Finding]:
             f"resourceSliceCount is {said}: none of its {count(devices, 'published device')} is given out",
             _pool_ref(identity),
             evidence={"slices": [item.meta.name for item in pool.current], "expected": wanted},
-            hint=f"look at the log of driver {identity.driver} on {listing(pool.nodes) or 'its node'}",
+            hint=_incomplete_hint(identity, pool, wanted),
         )
+
+
+def _complete_on_each_node(pool: Pool) -> bool:
+    """Whether every node sees as many slices of its own as there should be: the scheduler asks for no more."""
+    by_node: dict[str | None, int] = {}
+    for item in pool.current:
+        by_node[item.node_name] = by_node.get(item.node_name, 0) + 1
+    if None in by_node or len(by_node) < 2 or any(item.shared_counters for item in pool.current):
+        return False
+    return pool.counts_agree and set(by_node.values()) == {pool.expected_slices}
+
+
+def names_shared(context: Context) -> Iterator[Finding]:
+    """Pools in which several nodes publish devices of one and the same name."""
+    for identity, pool in context.inventory.pools.items():
+        places: dict[str, set[str]] = {}
+        for found in pool.devices():
+            if found.node_name:
+                places.setdefault(found.id.device, set()).add(found.node_name)
+        shared = {name: nodes for name, nodes in places.items() if len(nodes) > 1}
+        if not shared:
+            continue
+        nodes = sorted(set().union(*shared.values()), key=natural)
+        held = [name for name in shared if context.inventory.holders.get(DeviceId(*identity, name))]
+        taken = (
+            f"; {ranges(held)} {plural(len(held), 'is', 'are')} given out, on one node only, and refused to all"
+            if (held)
+            else ""
+        )
+        yield allocation.SHARED_DEVICE_NAME.finding(
+            f"{ranges(list(shared))} of pool {identity} {plural(len(shared), 'is', 'are')} published by {ranges(nodes)}, "
+            f"under one name: the scheduler takes {plural(len(shared), 'it', 'each')} for one device{taken}",
+            _pool_ref(identity),
+            evidence={"devices": list(shared), "nodes": nodes},
+            hint=f"let driver {identity.driver} name the pool after the node, or the device after both",
+        )
+
+
+def _incomplete_hint(identity: PoolId, pool: Pool, wanted: list[int]) -> str:
+    nodes = {item.node_name for item in pool.current if item.node_name}
+    if len(nodes) > 1 and wanted == [len(pool.current) // len(nodes)]:
+        return (
+            f"the driver on each of {listing(sorted(nodes), 4)} publishes its own slices under one pool name: let it "
+            "name the pool after the node"
+        )
+    where = listing(sorted(nodes), 4) or "its node"
+    if len(pool.current) > max(wanted):
+        return f"more slices than the pool has: delete those that the driver on {where} does not own, or restart it"
+    return f"look at the log of driver {identity.driver} on {where}: the API server may refuse the slices that lack"
 
 
 def pools_invalid(context: Context) -> Iterator[Finding]:
     """Pools with devices or counters that contradict each other."""
     for identity, pool in context.inventory.pools.items():
         faults = list(dict.fromkeys(_faults(pool)))
-        if faults:
+        # of a pool that is not complete the scheduler looks no further, and slices to come may mend it
+        if faults and pool.complete:
             devices = sum(len(item.devices) for item in pool.current)
             yield publication.POOL_INVALID.finding(
                 f"pool {identity} is invalid: {'; '.join(faults[:2])}"

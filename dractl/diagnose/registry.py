@@ -42,6 +42,7 @@ CHECKS: tuple[Check, ...] = (
     Check(allocation.CONSTRAINT_ATTRIBUTE_MISSING, "topology", pools.constraints_without_attribute),
     Check(topology.FRAGMENTED, "topology", wiring.fragmented),
     Check(publication.POOL_INCOMPLETE, "publication", pools.pools_incomplete),
+    Check(allocation.SHARED_DEVICE_NAME, "publication", pools.names_shared),
     Check(publication.POOL_INVALID, "publication", pools.pools_invalid),
     Check(publication.STALE_SLICES, "publication", pools.slices_stale),
     Check(publication.SLICE_OF_UNKNOWN_NODE, "publication", pools.slices_of_unknown_nodes),

@@ -53,7 +53,8 @@ def place_of(found: PublishedDevice) -> Place:
     network = any(word in found.id.driver.lower() for word in _NETWORK)
     return Place(
         found.id,
-        root if isinstance(root, str) and root else None,
+        # what is written in a form of its own cannot be compared with the kernel's pci0000:15
+        root if isinstance(root, str) and root.startswith("pci") else None,
         numa if isinstance(numa, int) and not isinstance(numa, bool) and numa >= 0 else None,
         network,
         _rail(found),

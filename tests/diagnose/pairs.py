@@ -521,6 +521,14 @@ PAIRS: dict[str, tuple[Objects, Objects]] = {
         [ONE, role("all", (["*"], ["get"]))],
     ),
     "DRA801": ([ONE, taint_rule({"driver": GPU})], [ONE]),
+    "DRA216": tuple(  # type: ignore[dict-item]
+        [
+            *(node(name) for name in ("n1", "n2")),
+            slice_("ports", [device("port-1")], on="n1", name="a"),
+            slice_("ports", [device(other)], on="n2", name="b"),
+        ]
+        for other in ("port-1", "port-2")
+    ),
     "DRA303": (not_made('admission webhook "x.io" denied the request: no'), not_made(QUOTA)),
     "DRA312": (not_made(ADMIN), not_made(QUOTA)),
     "DRA313": (not_made(QUOTA), not_made(ADMIN)),

@@ -74,6 +74,7 @@ def test_codes_keep_their_meaning():
     names = {check.rule.code: check.rule.name for check in CHECKS}
     assert names == {
         "DRA201": "unknown-class",
+        "DRA216": "shared-device-name",
         "DRA222": "extended-resource-twice",
         "DRA230": "claim-pending",
         "DRA231": "device-held-twice",
