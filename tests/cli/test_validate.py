@@ -356,6 +356,22 @@ def test_a_folder_without_permission(dractl: Any, folder: Path) -> None:
     assert "permission denied" in run.out
 
 
+def test_a_folder_that_may_not_be_listed(dractl: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "closed").mkdir()
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    run = dractl("validate", ".")
+    assert run.code == 2
+    assert "closed: error DRA001 \n  permission denied" in run.out.replace("DRA001\n", "DRA001 \n")
+    assert "3 objects checked" in run.out
+
+
 # --- releases, old state, defaults ----------------------------------------------------------------------------------
 
 

@@ -2,8 +2,8 @@
 
 ``recorded-*.jsonl.gz`` are answers of the API server's registry strategies to random requests (creations and updates of
 every kind and version) with default gates, with all beta gates, and with all gates; ``recorded-wild-*`` those to
-objects spoiled as people do it, pods and workloads too, with gates by chance. The conformance file is what a real API server of
-1.36 answered over HTTP.
+objects spoiled as people do it, pods and workloads too, with gates by chance. The conformance file is what a real API
+server of 1.36 answered over HTTP.
 """
 
 from __future__ import annotations
