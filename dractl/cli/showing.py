@@ -74,15 +74,20 @@ def _few(names: list[str], limit: int = 5) -> str:
 
 
 def _templated(listing: Listing, name: str, template: str) -> None:
+    from dataclasses import fields
+
     from dractl.listing.paths import PathError, custom_columns, jsonpath
+    from dractl.render.text.lists import ROW_KINDS
     from dractl.render.text.table import table
+    from dractl.report import camel
 
     plain = listing.to_json()
+    known = [camel(one.name) for one in fields(ROW_KINDS[listing.kind])]
     try:
         if name == "jsonpath":
-            emit(jsonpath(template, plain))
+            emit(jsonpath(template, plain, known))
         else:
-            headers, rows = custom_columns(template, plain["items"])
+            headers, rows = custom_columns(template, plain["items"], known)
             emit(table(headers, rows))
     except PathError as error:
         hint = "Only a part of kubectl's syntax is known; -o json has it all."

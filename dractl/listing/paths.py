@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 _STEP = re.compile(
@@ -77,13 +77,20 @@ def _follow(value: Any, kind: str, argument: Any) -> Iterator[Any]:
         yield from (item for item in value if (select(item, path)[:1] == [wanted]) is equal)
 
 
-def jsonpath(template: str, report: Any) -> str:
+def jsonpath(template: str, report: Any, known: Collection[str] | None = None) -> str:
     """A template filled in; several values of one path are separated by spaces.
 
+    Args:
+        template: as kubectl takes it.
+        report: a list, with ``items``.
+        known: the fields that items can have; None: not checked.
+
     Raises:
-        PathError: for what is not understood.
+        PathError: for what is not understood, and for fields that there never are.
     """
     parts = _parts(template)
+    if known is not None:
+        _check_template(parts, report, known)
     out: list[str] = []
     position = 0
     while position < len(parts):
@@ -128,6 +135,35 @@ def _fill(part: tuple[bool, str], value: Any) -> str:
     return " ".join(plain(item) for item in select(value, parse_path(text.removeprefix("@"))))
 
 
+def _check_template(parts: list[tuple[bool, str]], report: Any, known: Collection[str]) -> None:
+    inside = False
+    for braced, text in parts:
+        if not braced or text[:1] in ("'", '"', "@"):
+            continue
+        if text == "end":
+            inside = False
+        elif text.startswith("range "):
+            steps = parse_path(text.removeprefix("range "))
+            _check_root(steps, report, known)
+            inside = len(steps) == 2 and steps[0] == ("key", "items")
+        elif inside:
+            _check_field(parse_path(text), known)
+        else:
+            _check_root(parse_path(text), report, known)
+
+
+def _check_root(steps: Sequence[Step], report: Any, known: Collection[str]) -> None:
+    if steps and steps[0][0] == "key":
+        _check_field(steps, [*report, "notes"])
+        if steps[0][1] == "items":
+            _check_field(steps[2:], known)
+
+
+def _check_field(steps: Sequence[Step], known: Collection[str]) -> None:
+    if steps and steps[0][0] == "key" and steps[0][1] not in known:
+        raise PathError(f"there is no field {steps[0][1]}; fields are: {', '.join(sorted(known))}")
+
+
 def _literal(text: str) -> str:
     if len(text) < 2 or text[-1] != text[0]:
         raise PathError(f"{text} lacks its closing quote")
@@ -140,18 +176,23 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def custom_columns(spec: str, items: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
+def custom_columns(
+    spec: str, items: Sequence[Any], known: Collection[str] | None = None
+) -> tuple[list[str], list[list[str]]]:
     """Headers and cells of ``NAME:.name,HOLDER:.holders[*].name``; what is not there is ``<none>``.
 
     Raises:
-        PathError: for a column without header or path.
+        PathError: for a column without header or path, and for a field that is not among ``known``.
     """
     columns = []
     for text in _split(spec):
         header, colon, path = text.partition(":")
         if not header or not colon or not path:
             raise PathError(f"column {text!r} is not written as HEADER:PATH")
-        columns.append((header, parse_path(path.strip().removeprefix("{").removesuffix("}"))))
+        steps = parse_path(path.strip().removeprefix("{").removesuffix("}"))
+        if known is not None:
+            _check_field(steps, known)
+        columns.append((header, steps))
     rows = [
         [",".join(plain(value) for value in select(item, steps)) or "<none>" for _, steps in columns] for item in items
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from dractl.listing.access import OPTIONAL, WITHOUT, AccessReport, AccessRow, Right
+from dractl.listing.access import OPTIONAL, WATCHING, WITHOUT, AccessReport, AccessRow, Right
 from dractl.sources.cluster import DRA, RESOURCES, Resource, served_versions, server_version
 from dractl.sources.connection import ApiError, Connection
 
@@ -21,6 +21,7 @@ def read_access(connection: Connection, namespace: str) -> AccessReport:
     version = server_version(connection)
     served = served_versions(connection)
     asked = [(item, "list") for item in RESOURCES]
+    asked += [(item, "watch") for item in RESOURCES if not item.optional]
     if served and _STATUS_REQUESTS in served:
         status = Resource("ResourcePoolStatusRequest", DRA, "", _STATUS_REQUESTS, False, optional=True)
         asked += [(status, verb) for verb in ("create", "get", "delete")]
@@ -35,6 +36,8 @@ def _row(
     commands: tuple[str, ...]
     if item.plural == _STATUS_REQUESTS:
         commands, without = ("get pools --server-status",), "the server's own counts cannot be compared"
+    elif verb == "watch":
+        commands, without = WATCHING
     else:
         commands, without = WITHOUT.get(item.plural, OPTIONAL)
     allowed: Right

@@ -7,11 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from dractl.sources import cluster
+from dractl.sources.connection import Access, connect
+from dractl.sources.snapshot import inventory_of
+from dractl.sources.watch import Follower
 from tests.cluster.commands import COMMANDS, FORMATS, output_of, unnamed
 from tests.envtest.controlplane import ADMIN, NOBODY, PARTIAL
 
@@ -125,13 +129,43 @@ def test_a_user_with_partial_rights(dractl, partial):
     assert explained.code in (0, 1) and json.loads(explained.out)["claim"]["name"] == "pair-on-h100-1"
     assert "Node: not allowed to list nodes" in explained.err
     rights = json.loads(dractl("auth", "-o", "json", "--kubeconfig", partial).out)
-    found = {row["resource"]: row["allowed"] for row in rights["items"]}
+    found = {row["resource"]: row["allowed"] for row in rights["items"] if row["verb"] == "list"}
     assert (found["resourceslices"], found["pods"], found["nodes"]) == ("yes", "namespace", "no")
 
 
 def test_a_user_without_rights(dractl, plane, refused, tmp_path):
     run = dractl("get", "devices", "--kubeconfig", plane.kubeconfig(tmp_path / "n", NOBODY))
     assert run.code == 3 and "nothing may be read in this cluster" in run.err
+
+
+def test_a_followed_cluster_is_what_is_read(plane, refused, partial, tmp_path):
+    """List and watch of the real server; a user who may not watch is served by listing again."""
+    for kubeconfig, states in ((plane.kubeconfig(tmp_path / "f", ADMIN), {"watched"}), (partial, {"polled"})):
+        connection = connect(Access(kubeconfig=kubeconfig))
+        kinds = ("ResourceSlice", "DeviceClass", "ResourceClaim", "Pod")
+        with Follower(connection, kinds).start() as follower:
+            assert follower.wait_until_read(60)
+            read = inventory_of(cluster.read_cluster(connection, kinds))
+            seen = follower.snapshot()
+            names = [sorted((type(one).__name__, one.meta.namespace, one.meta.name) for one in found.objects)
+                     for found in (seen, read)]  # fmt: skip
+            assert names[0] == names[1] and len(names[0]) > 40
+            wait_for(lambda follower=follower: {one.state for one in follower.freshness().values()}, states)
+            if states == {"polled"}:
+                continue
+            body = {"metadata": {"name": "followed"}, "spec": {"selectors": [{"cel": {"expression": "true"}}]}}
+            path = "/apis/resource.k8s.io/v1/deviceclasses"
+            plane.request("POST", path, body)
+            wait_for(lambda follower=follower: "followed" in follower.snapshot().classes, True)
+            plane.request("DELETE", f"{path}/followed")
+            wait_for(lambda follower=follower: "followed" in follower.snapshot().classes, False)
+
+
+def wait_for(ask, wanted):
+    end = time.monotonic() + 30
+    while (found := ask()) != wanted:
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
 
 
 def test_impersonation(dractl, admin, partial):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from dractl.listing.labels import LabelError, parse_labels
@@ -80,3 +82,58 @@ def test_the_command(dractl):
 def test_formats_are_completed(dractl):
     offered = dractl("__complete", "get", "devices", "-o", "").out.splitlines()
     assert {"json", "wide", "name", "jsonpath=", "custom-columns="} <= set(offered)
+
+
+@pytest.mark.parametrize("output", [
+    "jsonpath={.items[*].metadata.name}", "custom-columns=NAME:.metadata.name", "jsonpath={.list[*].id}",
+    'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}',
+])  # fmt: skip
+def test_fields_that_there_never_are_are_refused(dractl, output):
+    run = dractl("get", "devices", "--demo", "-o", output)
+    assert (run.code, run.out) == (2, "") and "there is no field" in run.err and "fields are: " in run.err
+
+
+def test_fields_that_are_not_there_now_are_empty(dractl):
+    run = dractl("get", "devices", "--demo", "--driver", "dra.cpu", "-o", "custom-columns=ID:.id,HOLDER:.holders[*].name")
+    assert run.code == 0 and all(line.endswith("<none>") for line in run.out.splitlines()[1:])
+
+
+def test_labels_of_every_list(dractl, tmp_path):
+    """Devices and pools go by their slices, taints by their rules."""
+    def labelled(body, **labels):
+        body["metadata"]["labels"] = labels
+        return body
+
+    def slice_(name, device):
+        spec = {"driver": "d.example.com", "nodeName": "n1", "devices": [{"name": device}],
+                "pool": {"name": name, "generation": 1, "resourceSliceCount": 1}}  # fmt: skip
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
+
+    rule = {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule", "metadata": {"name": "r"},
+            "spec": {"taint": {"key": "k", "effect": "NoSchedule"}, "deviceSelector": {"driver": "d.example.com"}}}
+    items = [labelled(slice_("s1", "a"), tier="gold"), slice_("s2", "b"), labelled(rule, tier="gold")]
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    for kind, name in (("devices", "d.example.com/s1/a"), ("pools", "d.example.com/s1"),
+                       ("slices", "resourceslice.resource.k8s.io/s1"),
+                       ("taints", "devicetaintrule.resource.k8s.io/r")):  # fmt: skip
+        run = dractl("get", kind, "-l", "tier=gold", "-o", "name", "--snapshot", str(file))
+        assert run.out.split() == [name], (kind, run.err)
+        other = dractl("get", kind, "-l", "tier!=gold", "-o", "name", "--snapshot", str(file))
+        assert name not in other.out.split()
+
+
+def test_sorting_as_kubectl_writes_it(dractl):
+    plain = dractl("get", "devices", "--demo", "--sort-by", "state", "-o", "name")
+    assert dractl("get", "devices", "--demo", "--sort-by", "{.state}", "-o", "name").out == plain.out
+
+
+def test_names_of_taints_are_unique(dractl):
+    names = dractl("get", "taints", "--demo", "-o", "name").out.split()
+    assert len(names) == len(set(names)) > 1
+
+
+@pytest.mark.parametrize("state", ["broken", "free,broken", ""])
+def test_states_that_there_are_not(dractl, state):
+    run = dractl("get", "devices", "--demo", "--state", state)
+    assert run.code == 2 and "free, used, shared, full" in run.err
