@@ -94,7 +94,8 @@ def test_fields_that_there_never_are_are_refused(dractl, output):
 
 
 def test_fields_that_are_not_there_now_are_empty(dractl):
-    run = dractl("get", "devices", "--demo", "--driver", "dra.cpu", "-o", "custom-columns=ID:.id,HOLDER:.holders[*].name")
+    columns = "custom-columns=ID:.id,HOLDER:.holders[*].name"
+    run = dractl("get", "devices", "--demo", "--driver", "dra.cpu", "-o", columns)
     assert run.code == 0 and all(line.endswith("<none>") for line in run.out.splitlines()[1:])
 
 
