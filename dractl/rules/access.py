@@ -29,6 +29,7 @@ SCHEDULER_LACKS_VERB = Rule(
     cause="Since 1.36 changing status.allocation or status.reservedFor needs the resource resourceclaims/binding "
     "beside resourceclaims/status. A scheduler of one's own with an older role allocates, and fails to write it.",
     fix="Add a rule for resourceclaims/binding with the verbs update and patch.",
+    example="a ClusterRole my-scheduler with resourceclaims/status only",
     reference="granular status authorization of 1.36",
     needs=("ClusterRole",),
 )
@@ -41,6 +42,7 @@ SLICES_OPEN = Rule(
     "driver's pod on one node can publish or delete devices of all nodes.",
     fix="Install a policy that compares the token's node name with spec.nodeName: "
     "`dractl generate admission-policy` writes one.",
+    example="verbs create and update on resourceslices, no policy",
     reference="dra-example-driver's ValidatingAdmissionPolicy",
     needs=("ClusterRole", "ValidatingAdmissionPolicy"),
 )
@@ -52,6 +54,8 @@ ADMIN_ACCESS_OPEN = Rule(
     cause="The label resource.kubernetes.io/admin-access=true lets whoever may create claims there reach devices that "
     "others use.",
     fix="Keep the label to namespaces of monitoring and administration, and see who may create claims there.",
+    example="resource.kubernetes.io/admin-access=true on namespace monitoring",
+    reference="KEP-5018",
     needs=("Namespace",),
 )
 WILDCARD_ROLE = Rule(
@@ -61,6 +65,8 @@ WILDCARD_ROLE = Rule(
     _INFO,
     cause="A wildcard also covers adminAccess claims, status and slices of others.",
     fix="List the resources and verbs that are needed; `dractl generate rbac --persona ...` writes them.",
+    example="apiGroups [resource.k8s.io], resources ['*'], verbs ['*']",
+    reference="rbac.authorization.k8s.io/v1 PolicyRule",
     needs=("ClusterRole",),
 )
 

@@ -75,6 +75,7 @@ CONSTRAINT_ATTRIBUTE_MISSING = Rule(
     "to anything. Drivers name one thing in several ways (`resource.kubernetes.io/numaNode`, `dra.net/numaNode`).",
     fix="Use a name that all devices of the constrained requests carry, or update the driver that lacks it, or drop "
     "the constraint.",
+    example="matchAttribute dra.net/numaNode on GPUs that publish resource.kubernetes.io/numaNode",
     reference="resource.k8s.io/v1 DeviceConstraint",
     needs=("ResourceClaim", "ResourceSlice"),
 )
@@ -182,6 +183,8 @@ SHARED_DEVICE_NAME = Rule(
     cause="Kubernetes knows a device by driver, pool and name. A driver that uses one pool name on several nodes makes "
     "their devices one: in use on one node is in use on all.",
     fix="The driver has to use a pool name of its own on each node, usually the node's name.",
+    example="pool ports with a device port0, published by n1, n2 and n3",
+    reference="resource.k8s.io/v1 ResourceSlice spec.pool.name",
     needs=("ResourceSlice",),
 )
 OUTDATED_SLICE = Rule(
@@ -241,6 +244,7 @@ CLASS_SHADOWED = Rule(
     cause="Where several classes carry one extendedResourceName, the one that was created last is used (of equally old "
     "ones the first by name); the others are without effect.",
     fix="Give the name to one class only.",
+    example="classes a and b both with extendedResourceName: nvidia.com/gpu",
     reference="KEP-5004",
     needs=("DeviceClass",),
 )

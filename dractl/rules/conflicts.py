@@ -15,6 +15,7 @@ CLAIM_PENDING = Rule(
     "only where it would fit now, is kept back by a scheduling gate, or has waited for less than a minute.",
     example="a claim for 4 GPUs; no node that the pod may use has more than 2 free",
     fix="See what `dractl explain claim NAME -n NAMESPACE` says device by device, and what would help.",
+    reference="dractl explain claim; resource.k8s.io/v1 ResourceClaim status.allocation",
     needs=("ResourceClaim",),
 )
 DEVICE_HELD_TWICE = Rule(
@@ -24,6 +25,7 @@ DEVICE_HELD_TWICE = Rule(
     _ERROR,
     cause="The scheduler never does this. Two schedulers, a restored backup, or an allocation written by hand do.",
     fix="End the pods of one of the claims and delete that claim; find out who wrote the second allocation.",
+    example="claims ml/a and ml/b both hold gpu.nvidia.com/h100-1/gpu-0",
     reference="resource.k8s.io/v1 ResourceClaim status.allocation",
     needs=("ResourceClaim",),
 )
@@ -36,6 +38,8 @@ DEVICE_GONE = Rule(
     "and pods that still run on the device are not told.",
     fix="See whether the node and its driver are well. If the device is gone for good, delete the pods; the claim is "
     "then released.",
+    example="claim ml/train holds gpu-7, and the node's slices end at gpu-6",
+    reference="resource.k8s.io/v1 ResourceClaim status.allocation.devices.results",
     needs=("ResourceClaim", "ResourceSlice"),
 )
 COUNTERS_OVERDRAWN = Rule(
@@ -48,6 +52,7 @@ COUNTERS_OVERDRAWN = Rule(
     "a driver that changes counters of allocated devices.",
     fix="End one of the pods and make its claim anew; update the scheduler. Until then nothing more is given out of "
     "the whole pool, because every counter of a pool is checked.",
+    example="80Gi of memory in the set, 40Gi and 80Gi given out of it",
     reference="KEP-4815, ResourceSlice spec.sharedCounters",
     needs=("ResourceClaim", "ResourceSlice"),
 )
@@ -59,6 +64,7 @@ CAPACITY_OVERDRAWN = Rule(
     cause="The shares of a device with allowMultipleAllocations add up to more than its capacity: the driver published "
     "less after the shares were given out, or two schedulers are at work.",
     fix="End one of the pods that share the device; see why the driver publishes less.",
+    example="a device with 48 CPUs, of which claims hold 20, 20 and 20",
     reference="KEP-5075, ResourceClaim status.allocation.devices.results[].consumedCapacity",
     needs=("ResourceClaim", "ResourceSlice"),
 )
@@ -71,6 +77,8 @@ WHOLE_AND_PART_HELD = Rule(
     "scheduler takes them for independent devices. No rule of Kubernetes is broken, but two pods use one hardware.",
     fix="End or move one of the two. Update the driver (gpu.nvidia.com from 25.12 on does not publish a GPU in MIG "
     "mode whole), or keep the class of whole GPUs off GPUs in MIG mode.",
+    example="claim a holds gpu-0, claim b holds gpu-0-mig-9-4-4, whose parentUUID is the uuid of gpu-0",
+    reference="kubernetes-sigs/dra-driver-nvidia-gpu: static MIG up to 25.8",
     needs=("ResourceClaim", "ResourceSlice"),
 )
 PRIORITY_INVERSION = Rule(
@@ -80,6 +88,8 @@ PRIORITY_INVERSION = Rule(
     _WARNING,
     cause="Preemption does not free devices: the scheduler evicts no pod to release a claim, whatever the priorities.",
     fix="Delete the pod of low priority by hand if the other one matters more.",
+    example="a pod of priority 1000 waits for the GPUs of pods with priority 0",
+    reference="KEP-4381: DRA and preemption",
     needs=("Pod", "ResourceClaim"),
 )
 OFFERED_TWICE = Rule(
@@ -92,6 +102,8 @@ OFFERED_TWICE = Rule(
     "plugin handed out.",
     fix="On each node let only one of them serve: stop the device plugin where the DRA driver runs, or map the "
     "extended resource to a DeviceClass (spec.extendedResourceName) and stop the plugin.",
+    example="allocatable nvidia.com/gpu: 4, and 4 devices of gpu.nvidia.com on the same node",
+    reference="KEP-5004; core/v1 Node status.allocatable",
     needs=("Node", "ResourceSlice"),
 )
 QUOTA_EXHAUSTED = Rule(
@@ -101,6 +113,7 @@ QUOTA_EXHAUSTED = Rule(
     _WARNING,
     cause="Further claims in the namespace are refused when they are created; a pod's event is the only sign of it.",
     fix="Raise the quota, or delete claims that nobody uses.",
+    example="used 2 of 2 of count/resourceclaims.resource.k8s.io",
     reference="<class>.deviceclass.resource.k8s.io/devices, count/resourceclaims.resource.k8s.io",
     needs=("ResourceQuota",),
 )

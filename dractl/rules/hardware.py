@@ -407,6 +407,7 @@ NOT_PUBLISHED = Rule(
     "told to leave it out, or its slice is stale.",
     "Read the driver's log on the node for the device; restart its pod if it started before the device was ready.",
     "GPU 0000:43:00.0 on the bus, seven devices in gpu.nvidia.com's slice",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 PUBLISHED_WITHOUT_HARDWARE = Rule(
@@ -417,6 +418,7 @@ PUBLISHED_WITHOUT_HARDWARE = Rule(
     "A ResourceSlice lists a device that is not there (any more): pods can be given it and fail when it is prepared.",
     "Restart the driver's pod on the node so that it publishes anew; if the driver is gone, delete the slice.",
     "gpu-7 with pciBusID 0000:df:00.0, no such function",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 ATTRIBUTE_DIFFERS = Rule(
@@ -428,6 +430,7 @@ ATTRIBUTE_DIFFERS = Rule(
     "the driver published before a change, or reads it in another way. Selectors decide by the published value.",
     "Restart the driver's pod after changes of driver, firmware or MIG; compare versions without leading zeros.",
     "driverVersion 570.86.15 published, 580.105.8 loaded",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 MIG_DRIFT = Rule(
@@ -440,6 +443,7 @@ MIG_DRIFT = Rule(
     "do. Claims get devices that can not be prepared.",
     "Do not change MIG by hand under a running driver; restart the driver's pod after a change.",
     "gpu-0 published as a whole, MIG mode is on",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 VFIO_PUBLISHED = Rule(
@@ -450,6 +454,7 @@ VFIO_PUBLISHED = Rule(
     "The function is bound to vfio-pci, and the slice shows it as a device for containers: preparing it fails.",
     "Publish it as a device for virtual machines, or bind it to its vendor's driver and restart the driver's pod.",
     "gpu-0 of type gpu, driver vfio-pci",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 DEGRADED_PUBLISHED = Rule(
@@ -461,6 +466,7 @@ DEGRADED_PUBLISHED = Rule(
     "form has no taint: the scheduler goes on giving it out.",
     "Taint it with a DeviceTaintRule until it is repaired, or let the driver's health monitoring do it.",
     "gpu-3 at x8 of x16, no taint",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 PLUGIN_TOO = Rule(
@@ -485,6 +491,7 @@ NO_SLICES = Rule(
     "installed, its pod does not run here (labels, taints), or it has not published yet.",
     "Check the driver's DaemonSet and the labels that it selects nodes by.",
     "8 H100, no slice of gpu.nvidia.com for the node",
+    reference="ResourceSlice against sysfs and NVML, as dractl discover --compare",
     needs=("ResourceSlice",),
 )
 FAULT_ON_NODE = Rule(

@@ -16,6 +16,7 @@ POOL_INCOMPLETE = Rule(
     "there the scheduler gives out no device of the pool, and a request for all devices stops at it on every node that "
     "sees the pool.",
     fix="See the driver's log on that node: it was interrupted while publishing, or the API server refused a slice.",
+    example="resourceSliceCount 2, and one slice of generation 3",
     reference="resource.k8s.io/v1 ResourcePool.resourceSliceCount",
     needs=_SLICE,
 )
@@ -27,6 +28,7 @@ POOL_INVALID = Rule(
     cause="A device or counter set is there twice, or a device draws from a counter that does not exist. The API "
     "server checks each slice alone and accepts them; the scheduler gives out no device of the pool.",
     fix="This is a fault of the driver: report it, with the names below.",
+    example="device gpu-3 draws on counter set gpu-3-counter-set, which no slice has",
     reference="KEP-4815",
     needs=_SLICE,
 )
@@ -37,6 +39,8 @@ STALE_SLICES = Rule(
     _WARNING,
     cause="A driver deletes them after it has published the new generation. Their devices do not count any more.",
     fix="See why the driver did not delete them; deleting them by hand does no harm.",
+    example="generation 12 is published, and a slice of generation 11 still lists gpu-3",
+    reference="resource.k8s.io/v1 ResourcePool.generation",
     needs=_SLICE,
 )
 SLICE_OF_UNKNOWN_NODE = Rule(
@@ -47,6 +51,8 @@ SLICE_OF_UNKNOWN_NODE = Rule(
     cause="The node was removed and nobody deleted the driver's slice. It does no harm to scheduling, but its devices "
     "are counted by dashboards, and a new node of that name would get them.",
     fix="Delete the slice, if the node is gone for good: kubectl delete resourceslice NAME.",
+    example="a slice with nodeName h100-gone, and no node of that name",
+    reference="resource.k8s.io/v1 ResourceSlice spec.nodeName",
     needs=("Node", "ResourceSlice"),
 )
 SLICE_OF_UNREADY_NODE = Rule(
@@ -56,6 +62,8 @@ SLICE_OF_UNREADY_NODE = Rule(
     _WARNING,
     cause="kubelet has not reported for some time. The slices stay, so the devices look free.",
     fix="Look at the node; its devices cannot be used until it is ready again.",
+    example="Ready is Unknown for an hour, and eight GPUs are still published",
+    reference="core/v1 Node status.conditions",
     needs=("Node", "ResourceSlice"),
 )
 CLASS_SELECTS_NOTHING = Rule(
@@ -65,6 +73,8 @@ CLASS_SELECTS_NOTHING = Rule(
     _INFO,
     cause="Its driver publishes nothing yet, or the selector asks for what no device carries.",
     fix="Nothing, if the hardware is still to come. Else compare the selector with `dractl cel fields`.",
+    example="device.driver == 'gpu.amd.co'",
+    reference="resource.k8s.io/v1 DeviceClass spec.selectors",
     needs=("DeviceClass", "ResourceSlice"),
 )
 CLASS_SELECTOR_ERROR = Rule(
@@ -74,6 +84,8 @@ CLASS_SELECTOR_ERROR = Rule(
     _ERROR,
     cause="An error of a selector on one device ends the scheduling of every pod that uses the class, on all nodes.",
     fix="Guard the attribute: ask for device.driver first, then whether the attribute is there.",
+    example="device.attributes['gpu.example.com'].model on devices without model",
+    reference="resource.k8s.io/v1 DeviceClass spec.selectors",
     needs=("DeviceClass", "ResourceSlice"),
 )
 DEVICES_WITHOUT_CLASS = Rule(
@@ -83,6 +95,8 @@ DEVICES_WITHOUT_CLASS = Rule(
     _INFO,
     cause="Without a class nobody can ask for them.",
     fix="Add a class, for example with `dractl generate deviceclass`, unless the devices are meant to be hidden.",
+    example="devices of type daemon, and classes for type channel only",
+    reference="resource.k8s.io/v1 DeviceClass spec.selectors",
     needs=("DeviceClass", "ResourceSlice"),
 )
 DRIVER_POD_TROUBLE = Rule(
@@ -92,6 +106,8 @@ DRIVER_POD_TROUBLE = Rule(
     _WARNING,
     cause="Without its driver a node prepares no claim, and its slices are deleted after a while or grow old.",
     fix="kubectl describe and logs of the pod.",
+    example="pod nvidia-dra-driver-x is in CrashLoopBackOff on the node",
+    reference="core/v1 Pod status.containerStatuses",
     needs=("Pod", "ResourceSlice"),
 )
 ATTRIBUTE_TYPE_DIFFERS = Rule(
@@ -102,6 +118,8 @@ ATTRIBUTE_TYPE_DIFFERS = Rule(
     cause="Values of different types are never equal: a constraint between such devices cannot be met, and a selector "
     "fails on one kind of them. Usually nodes run different releases of the driver.",
     fix="Bring all nodes to one release of the driver.",
+    example="index is an int on n1 and a string on n2",
+    reference="resource.k8s.io/v1 DeviceAttribute",
     needs=_SLICE,
 )
 WHOLE_AND_PARTS = Rule(
@@ -111,6 +129,8 @@ WHOLE_AND_PARTS = Rule(
     _WARNING,
     cause="The scheduler may give out the whole and a part of it, since nothing tells it that they exclude each other.",
     fix="Update the driver, or keep the class of whole devices off devices that are partitioned.",
+    example="gpu-0 beside gpu-0-mig-1g10gb-19-0, without consumesCounters",
+    reference="KEP-4815; kubernetes-sigs/dra-driver-nvidia-gpu",
     needs=_SLICE,
 )
 DEVICE_NEVER_FITS = Rule(
@@ -120,6 +140,8 @@ DEVICE_NEVER_FITS = Rule(
     _WARNING,
     cause="Such a device can never be allocated.",
     fix="This is a fault of the driver: report it.",
+    example="a device that takes 48Gi of a counter of 40Gi",
+    reference="KEP-4815, Device.consumesCounters",
     needs=_SLICE,
 )
 LOCAL_FOR_ALL = Rule(
@@ -178,6 +200,8 @@ DEVICES_TAINTED = Rule(
     _WARNING,
     cause="The driver found the device unfit (NoSchedule), or wants its users gone (NoExecute).",
     fix="Bring the device back to health; the driver's documentation says what the taint's key means.",
+    example="taint gpu.nvidia.com/xid=79:NoSchedule on gpu-5",
+    reference="KEP-5055, Device.taints",
     needs=_SLICE,
 )
 TAINT_RULE_ACTIVE = Rule(
@@ -187,6 +211,8 @@ TAINT_RULE_ACTIVE = Rule(
     _INFO,
     cause="An administrator keeps devices from being given out, or evicts their users.",
     fix="Delete the rule when the work is done.",
+    example="deviceSelector with pool h100-4, taint example.com/maintenance:NoSchedule",
+    reference="KEP-5055, DeviceTaintRule",
     needs=("DeviceTaintRule", "ResourceSlice"),
 )
 DEVICE_CONDITION = Rule(
@@ -196,6 +222,8 @@ DEVICE_CONDITION = Rule(
     _WARNING,
     cause="status.devices of the claim has a condition Ready=False written by the driver.",
     fix="See the condition's message and the driver's log on the node.",
+    example="status.devices[].conditions: Ready=False, reason LinkDown",
+    reference="KEP-4817, ResourceClaim status.devices",
     needs=("ResourceClaim",),
 )
 DEVICE_UNHEALTHY = Rule(
@@ -205,6 +233,7 @@ DEVICE_UNHEALTHY = Rule(
     _WARNING,
     cause="The driver told kubelet so; the pod keeps the device.",
     fix="Move the pod away and see to the device.",
+    example="resourceID gpu-3, health Unhealthy",
     reference="Pod status.containerStatuses[].allocatedResourcesStatus",
     needs=("Pod",),
 )

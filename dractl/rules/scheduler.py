@@ -15,6 +15,7 @@ TAINT_RULES_IGNORED = Rule(
     "effect on scheduling (a slice that changes while there is a rule can even crash it). In 1.36 the feature gate "
     "DRADeviceTaintRules is off by default as well.",
     fix="Update kube-scheduler to 1.36.3 or later; until then let the driver publish the taint, or cordon the node.",
+    example="kube-scheduler 1.36.2 and a DeviceTaintRule for a pool",
     reference="kubernetes/kubernetes#139681",
     needs=("DeviceTaintRule",),
 )
@@ -26,6 +27,7 @@ COUNTERS_LEAK = Rule(
     cause="In releases before 1.37 the search keeps counters of devices that it tried and refused (because of a taint "
     "or a constraint), so that devices tried later seem to lack them.",
     fix="Make the selector so narrow that the refused devices are not tried first, or update to 1.37.",
+    example="gpu-0 is tainted and draws on the counters that gpu-1 needs; gpu-1 is not found",
     reference="kubernetes/kubernetes#140436",
     needs=("ResourceSlice",),
 )

@@ -13,6 +13,8 @@ DISJOINT_ROOTS = Rule(
     "common the machine is wired otherwise, or a driver reports roots wrongly (a virtual machine, a wrong sysfs).",
     fix="Compare with the machine: dractl discover on that node, or lspci -t. If the wiring is so, a constraint on the "
     "root can never be met there.",
+    example="GPUs under pci0000:15 to d7, NICs under pci0000:e0 to e7",
+    reference="resource.kubernetes.io/pcieRoot; /sys/devices/pci*",
     needs=("ResourceSlice",),
 )
 
@@ -24,6 +26,8 @@ ALLOCATED_ACROSS_ROOTS = Rule(
     cause="Without a constraint the scheduler takes the first devices that match, wherever they hang. Traffic between "
     "them then crosses the CPUs' interconnect.",
     fix="Constrain the requests: matchAttribute resource.kubernetes.io/pcieRoot. The claim has to be made anew.",
+    example="gpu-0 under pci0000:15 and a NIC under pci0000:d7, while a NIC under pci0000:15 was free",
+    reference="KEP-4381, resource.kubernetes.io/pcieRoot",
     needs=("ResourceClaim", "ResourceSlice"),
 )
 CPU_ON_OTHER_NUMA = Rule(
@@ -34,6 +38,8 @@ CPU_ON_OTHER_NUMA = Rule(
     cause="CPUs from a driver and a device were chosen independently.",
     fix="Put both requests under one constraint on an attribute that both drivers publish with the same name and type; "
     "where they do not, select the NUMA node in both requests.",
+    example="cpudevnuma001 beside gpu-0 of NUMA node 0",
+    reference="resource.kubernetes.io/numaNode (KEP-6072), dra.cpu/numaNodeID",
     needs=("ResourceClaim", "ResourceSlice"),
 )
 ATTRIBUTE_NAMES_DIFFER = Rule(
@@ -45,6 +51,8 @@ ATTRIBUTE_NAMES_DIFFER = Rule(
     "type) are refused, so such a constraint between these drivers can never be met.",
     fix="Use an attribute that all of them publish (resource.kubernetes.io/pcieRoot, from 1.37 on "
     "resource.kubernetes.io/numaNode), or select the value in each request.",
+    example="gpu.intel.com/pciRoot beside resource.kubernetes.io/pcieRoot",
+    reference="resource.k8s.io/v1 DeviceConstraint.matchAttribute",
     needs=("ResourceSlice",),
 )
 FRAGMENTED = Rule(

@@ -30,6 +30,13 @@ def test_every_check_has_a_pair_and_a_category():
     assert {check.category for check in CHECKS} <= set(CATEGORIES)
 
 
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.rule.code)
+def test_every_check_says_what_why_and_what_to_do(check):
+    about = check.rule
+    assert all((about.title, about.cause, about.fix, about.example, about.reference)), about.code
+    assert about.needs or check.category in ("hardware", "versions")
+
+
 @pytest.mark.parametrize("code", sorted(PAIRS))
 def test_fires_on_the_bad_one(code):
     report = report_of(PAIRS[code][0])
