@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dractl.allocator.extended import is_extended
 from dractl.explain.answer import Answer
 from dractl.explain.eligibility import pod_on_node, used_on_nodes
 from dractl.explain.report import AllocatorView, GroupView, NodeView, PodOnNode
 from dractl.explain.words import listing, plural, ranges
 from dractl.inventory import Inventory, key_of
-from dractl.kube.names import is_extended_resource
 from dractl.kube.objects import (
     ClaimRequest,
     ClaimSpec,
@@ -46,7 +46,7 @@ def extended_of(inventory: Inventory, pod: Pod) -> list[Extended]:
     wanted: dict[str, int] = {}
     for container in pod.containers:
         for name, amount in {**container.limits, **container.requests}.items():
-            if is_extended_resource(name) and amount.nano > 0 and amount.is_integer():
+            if is_extended(name) and amount.nano > 0 and amount.is_integer():
                 wanted[name] = wanted.get(name, 0) + amount.value()
     return [_extended(inventory, name, amount) for name, amount in sorted(wanted.items())]
 
