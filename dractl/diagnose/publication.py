@@ -66,13 +66,11 @@ def names_shared(context: Context) -> Iterator[Finding]:
             continue
         nodes = sorted(set().union(*shared.values()), key=natural)
         held = [name for name in shared if context.inventory.holders.get(DeviceId(*identity, name))]
-        taken = (
-            f"; {ranges(held)} {plural(len(held), 'is', 'are')} given out, on one node only, and refused to all"
-            if (held)
-            else ""
-        )
+        given = f"; {ranges(held)} {plural(len(held), 'is', 'are')} given out on one node and so refused on the others"
+        taken = given if held else ""
+        are = plural(len(shared), "is", "are")
         yield allocation.SHARED_DEVICE_NAME.finding(
-            f"{ranges(list(shared))} of pool {identity} {plural(len(shared), 'is', 'are')} published by {ranges(nodes)}, "
+            f"{ranges(list(shared))} of pool {identity} {are} published by {ranges(nodes)}, "
             f"under one name: the scheduler takes {plural(len(shared), 'it', 'each')} for one device{taken}",
             _pool_ref(identity),
             evidence={"devices": list(shared), "nodes": nodes},
