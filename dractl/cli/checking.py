@@ -123,6 +123,8 @@ def run(
     for result in _check_files(tasks, choice, reader):
         _merge(total, result)
     total.items += _of_empty(total)
+    place = {one if isinstance(one, str) else one.source: number for number, one in enumerate(inputs)}
+    total.items.sort(key=lambda item: place.get(item.file, place.get(STDIN, 0)))
     report.files = len(tasks)
     report.items, report.objects, report.counts = total.items, total.objects, total.counts
     report.passed_over, report.suppressed = total.passed_over, total.suppressed

@@ -338,6 +338,13 @@ def test_a_document_without_a_name_is_called_a_document(dractl: Any, folder: Pat
     assert "<stdin>:1:1: warning DRA008 (document)\n" in dractl("validate", "-", stdin="hello world\n").out
 
 
+def test_files_are_told_in_the_order_in_which_they_were_given(dractl: Any, folder: Path) -> None:
+    (folder / "void.yaml").write_text("")
+    run = dractl("validate", "warned.yaml", "void.yaml", "nowhere.yaml", "bad.yaml", "gone/*.yaml", "-o", "json")
+    files = [one["location"]["file"] for one in report(run)["findings"]]
+    assert files == ["warned.yaml", "void.yaml", "nowhere.yaml", "bad.yaml", "gone/*.yaml"]
+
+
 def test_a_link_that_goes_in_circles(dractl: Any, folder: Path) -> None:
     (folder / "round").symlink_to(folder)
     (folder / "self.yaml").symlink_to(folder / "self.yaml")
