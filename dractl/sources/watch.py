@@ -309,7 +309,8 @@ class _Kind:
             self.state, self.problem = ("forbidden" if forbidden else "not served"), ""
             self.unseen, self.contact, self.asked = listed.unseen or "", cluster.clock(), True
         self._sleep(POLL if forbidden else RARELY)
-        self._discover()
+        if self._resource.group == cluster.DRA:
+            self._discover()
 
     def _discover(self) -> None:
         """Ask anew which versions are served: the server may have been upgraded."""
