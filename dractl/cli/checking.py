@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from dractl.cli.placing import item_at, matcher, place_fault, problem_item, silenced
+from dractl.errors import DractlError
 from dractl.rules import manifests as rules
 from dractl.rules.finding import ObjectRef, Severity
 from dractl.sources.manifests import STDIN, STDIN_NAME, Document, Problem, find_inputs, read_file, read_stream
@@ -427,9 +428,14 @@ def silenced_fault(fault: Fault, document: Document, choice: Choice) -> bool:
 
 
 def documents_of(names: Iterable[str]) -> Iterator[Document]:
-    """The readable objects below some paths, for ``--old``."""
+    """The objects below some paths, for ``--old``.
+
+    Raises:
+        DractlError: for what cannot be read: a change would pass unseen.
+    """
     for name in find_inputs(names):
-        if isinstance(name, str):
-            for one in read_file(name):
-                if isinstance(one, Document):
-                    yield one
+        for one in read_file(name) if isinstance(name, str) else [name]:
+            if isinstance(one, Problem):
+                place = f":{one.place.line}" if one.place is not None else ""
+                raise DractlError(f"{one.source}{place}: {one.message}", "The objects as they are now come from there.")
+            yield one

@@ -307,6 +307,8 @@ def _with_old(choice: Choice, old: str) -> Choice:
             meta = value["metadata"]
             key = (str(value.get("kind")), str(meta.get("namespace") or ""), str(meta.get("name")))
             known[key] = value
+    if not known:
+        raise DractlError(f"--old {old}: holds no object", "Give what kubectl get -o yaml prints, or --against-live.")
     return replace(choice, old=known)
 
 

@@ -402,6 +402,14 @@ def test_changes_of_what_cannot_change(dractl: Any, folder: Path) -> None:
     assert "field is immutable" in report(run)["findings"][0]["evidence"]["apiServer"]
 
 
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08\x00binary", b"kind: {{ x }}", b"a: [", b"just words"])
+def test_an_old_state_that_cannot_be_read_is_an_error(dractl: Any, folder: Path, data: bytes) -> None:
+    (folder / "old.yaml").write_bytes(data)
+    run = dractl("validate", "good.yaml", "--old", "old.yaml")
+    assert (run.code, run.out) == (2, "")
+    assert "old.yaml" in run.err
+
+
 def test_defaults_are_shown(dractl: Any, folder: Path) -> None:
     run = dractl("validate", "good.yaml", "--show-defaults")
     assert "+ spec.devices.requests[0].exactly.allocationMode: ExactCount" in run.out
