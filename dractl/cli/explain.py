@@ -16,7 +16,7 @@ from dractl.errors import DractlError, Exit
 
 if TYPE_CHECKING:
     from dractl.explain.claim import Question
-    from dractl.explain.report import ClaimExplanation
+    from dractl.explain.report import ClaimExplanation, PodExplanation
     from dractl.inventory import Inventory
     from dractl.render.text.terminal import Terminal
 
@@ -89,6 +89,7 @@ def pod(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the Pod.")],
     namespace: options.Namespace = None,
     node: Node = None,
+    watch: options.Watch = False,
     output: options.Output = options.Format.TEXT,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
@@ -97,16 +98,24 @@ def pod(
     kubernetes: options.Kubernetes = None,
 ) -> int:
     """Why a pod waits for devices: all its claims, also those that are not made yet, together."""
+    from dractl.cli.live import watch_report
     from dractl.explain.pod import explain_pod
     from dractl.render.text.explain import render_pod
 
     given, name = _split_given(namespace, name)
-    inventory = open_inventory(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
-    question = question_of(inventory, kubernetes, node)
-    report = explain_pod(question, options.namespace_or_default(given), name)
-    plain = report.to_json()
     wide = output == options.Format.WIDE
-    emit_report(plain, output, lambda terminal: render_pod(plain, terminal, wide))
+
+    def explained(inventory: Inventory) -> PodExplanation:
+        return explain_pod(question_of(inventory, kubernetes, node), options.namespace_or_default(given), name)
+
+    def as_text(report: PodExplanation, terminal: Terminal) -> str:
+        return render_pod(report.to_json(), terminal, wide)
+
+    source = Source(snapshot, demo, context, kubeconfig, namespace=given, own_events=True)
+    if watch:
+        return watch_report(source, explained, as_text, output)
+    report = explained(source.open())
+    emit_report(report.to_json(), output, lambda terminal: as_text(report, terminal))
     return Exit.GOOD if report.good else Exit.NOT_GOOD
 
 

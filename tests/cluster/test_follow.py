@@ -166,6 +166,17 @@ def test_a_report_is_printed_again_when_it_says_something_else(start, server, cl
     assert run.interrupt() == 130
 
 
+def test_a_pod_is_followed_as_documents(start, server, claim):
+    run = start("explain", "pod", "pair-on-h100-1", "-n", "ml", "--watch", "-o", "json")
+    run.until(lambda run: run.out.endswith("}\n"))
+    first = json.loads(run.out)
+    server.take_away(claim)
+    run.until(lambda run: run.out.count('"kind": "PodExplanation"') == 2 and run.out.endswith("}\n"))
+    second, _ = json.JSONDecoder().raw_decode(run.out[len(json.dumps(first, indent=2)) :].lstrip())
+    assert (first["state"], second["state"]) == ("pending", "missing")
+    assert run.interrupt() == 130
+
+
 def test_a_diagnosis_is_printed_again_when_it_finds_something_else(start, server):
     run = start("diagnose", "health", "--watch")
     run.until(lambda run: "maintenance-h100-4-nics" in run.out)
@@ -200,10 +211,11 @@ def test_a_server_that_goes_away_is_told_once(start, server, claim):
     (("get", "devices", "-w", "-o", "jsonpath={.items}", "--demo"), "--watch does not go with -o jsonpath"),
     (("explain", "claim", "x", "-w", "--demo"), "--watch needs a running cluster"),
     (("explain", "claim", "x", "-w", "--wait"), "--wait and --watch exclude each other"),
+    (("explain", "pod", "x", "-w", "--demo"), "--watch needs a running cluster"),
     (("diagnose", "-w", "--demo"), "--watch needs a running cluster"),
     (("diagnose", "-w", "--wait"), "--wait and --watch exclude each other"),
     (("diagnose", "-w", "-o", "sarif"), "--watch does not go with -o sarif"),
-], ids=["demo", "yaml", "jsonpath", "explain", "wait", "diagnose", "diagnose wait", "sarif"])  # fmt: skip
+], ids=["demo", "yaml", "jsonpath", "explain", "wait", "pod", "diagnose", "diagnose wait", "sarif"])  # fmt: skip
 def test_wrong_use(dractl, arguments, words):
     run = dractl(*arguments)
     assert run.code == 2 and words in run.err
