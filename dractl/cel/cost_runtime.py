@@ -106,9 +106,12 @@ def _find(args: Sequence[Value], result: Value) -> int:
 
 
 def _validate(args: Sequence[Value], result: Value) -> int | None:
-    if args[0].__class__ is not NamedFormat:
+    format_ = args[0]
+    while format_.__class__ is Optional:
+        format_ = format_.value
+    if format_.__class__ is not NamedFormat:
         return None
-    return _match(_size(args[1]), args[0].regex_size)
+    return _match(_size(args[1]), format_.regex_size)
 
 
 def _requirements(args: Sequence[Value], result: Value) -> int:

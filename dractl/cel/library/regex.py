@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from dractl.cel import guard
-from dractl.cel.values import NO_OVERLOAD, EvalError, TypeValue, Value
+from dractl.cel.values import NO_OVERLOAD, EvalError, Optional, TypeValue, Value
 
 _GO_WORDS = {
     "invalid escape sequence": "invalid escape sequence",
@@ -194,10 +194,20 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return _compiled(pattern).find_all(text, limit)
 
 
+def _held(value: Value) -> Value:
+    while value.__class__ is Optional:
+        value = value.value
+    return value
+
+
 def with_constant_pattern(function: str, regex: Regex) -> Callable[..., Value]:
-    """``matches``, ``find`` or ``findAll`` with a pattern that was compiled beforehand: no other type check is made."""
+    """``matches``, ``find`` or ``findAll`` with a pattern that was compiled beforehand.
+
+    What is asked for is the Go value: that of a type is its name, that of an optional what it holds.
+    """
 
     def checked(text: Value) -> str:
+        text = _held(text)
         if text.__class__ is str:
             return str(text)
         if text.__class__ is TypeValue:
@@ -210,7 +220,7 @@ def with_constant_pattern(function: str, regex: Regex) -> Callable[..., Value]:
         return lambda text, pattern: regex.find(checked(text))
 
     def find_some(text: Value, pattern: Value, limit: Value = -1) -> list[str]:
-        whole = checked(text)
+        whole, limit = checked(text), _held(limit)
         if limit.__class__ is not int:
             raise EvalError(NO_OVERLOAD)
         return regex.find_all(whole, limit)
