@@ -114,14 +114,42 @@ def _closest(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Stat
     for kind in (NO_ATTRIBUTE, NO_GROUP, NOT_DISTINCT):
         if kind in kinds:
             chosen = [answer for answer in close if any(blocker.kind == kind for blocker in answer.reason.blockers)]
-            return _constraint_sentences(case, kind, chosen, where)
+            return _with_the_rest(_constraint_sentences(case, kind, chosen, where), chosen, answers)
     every = list(range(len(case.survey.asks)))
     near = [answer.name for answer in close]
     if COMPETE in kinds:
         return _compete_statements(case, close, where)
     if not kinds:
-        return [Statement(_search_sentence(case, close, where), SEARCH, every, near)]
+        found = Statement(_search_sentence(case, close, where), SEARCH, every, near)
+        return _with_the_rest([found], close, answers)
     return [Statement(_split_sentence(case, answers, where), TAKEN, every, [answer.name for answer in answers])]
+
+
+def _with_the_rest(
+    told: list[Statement], close: Sequence[NodeAnswer], answers: Sequence[NodeAnswer]
+) -> list[Statement]:
+    """Statements about one node only, with a word about the others: the first sentence has to be about all of them."""
+    rest = [answer for answer in answers if all(answer is not one for one in close)]
+    if len(close) > 1 or not rest or not told:
+        return told
+    blockers = [blocker for answer in rest for blocker in answer.reason.blockers]
+    why = []
+    if any(blocker.ask >= 0 for blocker in blockers):
+        why.append("a request cannot be served")
+    if any(blocker.kind == NO_ATTRIBUTE for blocker in blockers):
+        why.append("devices lack the attribute")
+    if any(blocker.rule >= 0 and blocker.kind != NO_ATTRIBUTE for blocker in blockers):
+        why.append("a constraint cannot be kept")
+    if any(blocker.kind == COMPETE for blocker in blockers):
+        why.append("requests want the same devices")
+    other = f"on {rest[0].name}" if len(rest) == 1 else f"on the other {len(rest)} nodes"
+    told[0].text += f"; {other} {listing(why, 4, 'or')}" if why else ""
+    return told
+
+
+def _no_node(where: str) -> str:
+    """``no node``, or ``none of the 8 nodes that the pod may use``."""
+    return f"none of {where.removeprefix(' on ')}" if where else "no node"
 
 
 def _split_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> str:
@@ -136,7 +164,7 @@ def _split_sentence(case: Case, answers: Sequence[NodeAnswer], where: str) -> st
         ]
         if len(serving) < len(answers):
             parts.append(f"request {_label(case, number)} could be served on {ranges(serving, 4)}")
-    return f"no node{where} serves all requests at once: {listing(parts, 4)}"
+    return f"{_no_node(where)} serves all requests at once: {listing(parts, 4)}"
 
 
 def _compete_statements(case: Case, answers: Sequence[NodeAnswer], where: str) -> list[Statement]:
@@ -157,7 +185,7 @@ def _compete_statements(case: Case, answers: Sequence[NodeAnswer], where: str) -
         labels = listing([_label(case, unit) for unit in units], 4)
         there = len(free[most.name])
         if len(by_units) == 1 and len(members) > 1:
-            text = f"no node{where} has that many usable ones: the most is {there} on {most.name}"
+            text = f"{_no_node(where)} has that many usable ones: the most is {there} on {most.name}"
         else:
             has = plural(len(members), "has", "have")
             on = ranges([answer.name for answer in members], 3)
@@ -250,7 +278,7 @@ def constraint_sentence(case: Case, blocker: Blocker, answers: Sequence[NodeAnsw
     names = ranges([answer.name for answer in answers], 4)
     if rule.distinct:
         return (
-            f"no node{where} has enough usable devices with different {attribute_words(rule.attribute)} for "
+            f"{_no_node(where)} has enough usable devices with different {attribute_words(rule.attribute)} for "
             f"{plural(len(members), 'request')} {listing(members)}"
         )
     if len(rule.asks) == 1:
@@ -268,12 +296,54 @@ def constraint_sentence(case: Case, blocker: Blocker, answers: Sequence[NodeAnsw
             f"request {ask.label} needs {ask.count} {plural(ask.count, noun(ask))} with the same "
             f"{attribute_words(rule.attribute)}, and no value{where} has that many usable ones (the most is {most})"
         )
+    if any(shared_value(case, rule, answer.reason.groups.get(blocker.rule)) for answer in answers):
+        return _not_enough_of_a_value(case, blocker, answers, where)
     what = listing([f"{noun(asks[index])} for {asks[index].label}" for index in rule.asks], 4)
     same = f"with the same {attribute_words(rule.attribute)}"
     if len(answers) == 1:
         values = _values_by_ask(case, rule, answers[0].reason.groups[blocker.rule])
         return f"no usable {what} on {names} share one {attribute_words(rule.attribute)}: {values}"
-    return f"no node{where} has a usable {what} {same}; {names} have each, but never with a common value"
+    return f"{_no_node(where)} has a usable {what} {same}; {names} have each, but never with a common value"
+
+
+def shared_value(case: Case, rule: Rule, groups: NodeGroups | None) -> bool:
+    """Whether some value is carried by devices of every request: then it is their number that does not do."""
+    if groups is None:
+        return False
+    units = [[index for index in unit if index in rule.asks] for unit in case.reasons.units]
+    return any(
+        all(any(index in by_ask for index in unit) for unit in units if unit) for by_ask in groups.values.values()
+    )
+
+
+def _not_enough_of_a_value(case: Case, blocker: Blocker, answers: Sequence[NodeAnswer], where: str) -> str:
+    """Values are common, but none has as many devices as are asked for: what is needed, and the value that has most."""
+    rule = case.reasons.rules[blocker.rule]
+    asks = [case.survey.asks[index] for index in rule.asks]
+    words = attribute_words(rule.attribute)
+    everything = [ask for ask in asks if ask.all]
+    if everything:
+        labels = listing([ask.label for ask in everything], 3)
+        takes = f"{plural(len(everything), 'request')} {labels} {plural(len(everything), 'takes', 'take')}"
+        others = listing([f"those of {ask.label}" for ask in asks if not ask.all], 3)
+        beside = f", and {others} with it" if others else ""
+        return f"{takes} all devices that match, and {_no_node(where)} has all of them with one {words}{beside}"
+    needs = [f"{ask.count} {plural(ask.count, noun(ask))} for {ask.label}" for ask in asks]
+    best: tuple[tuple[int, int, int], str] | None = None
+    for answer in answers:
+        for value, by_ask in answer.reason.groups[blocker.rule].values.items():
+            numbers = [len(by_ask.get(index, ())) for index in rule.asks]
+            different = len({one.id for found in by_ask.values() for one in found})
+            met = sum(number >= ask.count for number, ask in zip(numbers, asks, strict=True))
+            rank = (met, different, min(numbers))
+            if best is not None and rank <= best[0]:
+                continue
+            has = listing([f"{number} for {ask.label}" for number, ask in zip(numbers, asks, strict=True)], 4)
+            # one device can be counted for several requests
+            total = f", {different} different ones in all" if different < sum(numbers) else ""
+            best = (rank, f"{value_text(value)} on {answer.name} has {has}{total}")
+    closest = f" (the closest: {best[1]})" if best is not None else ""
+    return f"{listing(needs, 4)} are needed with the same {words}, and no value{where} has so many usable ones{closest}"
 
 
 def _values_by_ask(case: Case, rule: Rule, groups: NodeGroups) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from dractl.explain.answer import Answer
 from dractl.explain.case import Case, NodeAnswer
+from dractl.explain.constraints import value_text
 from dractl.explain.devices import free_devices
 from dractl.explain.judge import ERROR, NOT_COMPILED, Ask, Fault
 from dractl.explain.nearest import by_class, device_names
@@ -25,6 +26,7 @@ from dractl.rules import scheduler
 from dractl.rules.finding import ObjectRef
 
 _OVERLOAD = "no such overload"
+_CONSTRAINT = "because a claim constraint would not be satisfied"
 _UPDATING = "is currently being updated"
 _INVALID = "is currently invalid"
 
@@ -55,6 +57,8 @@ def explain_errors(case: Case, answer: Answer) -> None:
             answer.advise("ask for at most 32 devices in one claim; more need several claims or pods")
         elif "NodeSelector" in text:
             _selector_terms(case, answer, text, nodes)
+        elif _CONSTRAINT in text:
+            _all_and_constraint(case, answer, text, nodes)
         else:
             answer.say(f"on {ranges([node.name for node in nodes], 4)} the allocator fails: {text}")
     _consequence(case, answer)
@@ -83,6 +87,32 @@ def _selector_terms(case: Case, answer: Answer, text: str, nodes: list[NodeAnswe
         f"driver {drivers} has to publish one term, which may hold several matchExpressions and values (In); until "
         f"then the pod has to be kept from the nodes that see {device_names(list(bad), 2)}"
     )
+
+
+def _all_and_constraint(case: Case, answer: Answer, text: str, nodes: list[NodeAnswer]) -> None:
+    """A request of all devices, of which one does not keep a constraint: an error, not a device to pass over."""
+    asks = case.survey.asks
+    names = ranges([node.name for node in nodes], 4)
+    for number, rule in enumerate(case.reasons.rules):
+        everything = [asks[index] for index in rule.asks if asks[index].all]
+        groups = [node.reason.groups[number] for node in nodes if number in node.reason.groups]
+        if not everything or not any(len(one.values) > 1 or one.missing for one in groups):
+            continue
+        wanted = "different values of" if rule.distinct else "the same"
+        values = sorted({value_text(value) for one in groups for value in one.values}, key=natural)
+        missing = sum(sum(one.missing.values()) for one in groups)
+        has = [f"the values there are {listing(values, 6)}"] if values else []
+        has += [f"{count(missing, 'device')} {plural(missing, 'does', 'do')} not publish it"] if missing else []
+        others = [f"those of {asks[index].label}" for index in rule.asks if not asks[index].all]
+        beside = f", and {listing(others, 3)}" if others else ""
+        answer.say(
+            f"request {listing([ask.label for ask in everything], 3)} asks for all devices that match{beside}, which "
+            f"have to have {wanted} {rule.attribute}, and on {names} they have not: {listing(has, 2)}"
+        )
+        answer.say(f"for a request of all devices that is an error of the allocator: {text}")
+        answer.advise("ask for a count instead of all devices, or drop the constraint")
+        return
+    answer.say(f"on {names} the allocator fails: {text}")
 
 
 def _consequence(case: Case, answer: Answer) -> None:
@@ -267,6 +297,8 @@ def _where_it_is(case: Case, answer: Answer, failing: Failing, name: str, domain
     field = failing.fault.term.field
     sort = "capacity" if field is not None and field.kind == "capacity" else "attribute"
     having = [one for one, device in peers.items() if (domain, name) in names_of(one.driver, device, sort)]
+    judged = case.survey.judgements[case.survey.asks.index(failing.ask)]
+    having = [one for one in having if one in judged and not by_class(judged[one])] or having
     kind = noun(failing.ask)
     if having:
         values = {names_of(one.driver, peers[one], sort)[(domain, name)] for one in having}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dractl.explain.case import ERROR, FITS, Case, NodeAnswer
 from dractl.explain.constraints import bound_labels, value_text, values_of
-from dractl.explain.devices import attribute_words
+from dractl.explain.devices import attribute_words, shared_value
 from dractl.explain.eligibility import PodReason, closed_words
 from dractl.explain.judge import ATTRIBUTE_MISSING, MISMATCH
 from dractl.explain.lifecycle import result_view
@@ -131,6 +131,10 @@ def blocker_text(case: Case, blocker: Blocker, members: Sequence[NodeAnswer]) ->
         rule = case.reasons.rules[blocker.rule]
         members_text = listing(bound_labels(rule, case.survey.asks), 4)
         words = attribute_words(rule.attribute)
+        if blocker.kind == NO_GROUP and any(
+            shared_value(case, rule, answer.reason.groups.get(blocker.rule)) for answer in members
+        ):
+            return f"no {words} has enough usable devices for {members_text}"
         return {
             NO_ATTRIBUTE: f"devices for {members_text} lack {rule.attribute}",
             NO_GROUP: f"usable devices for {members_text} never have the same {words}",

@@ -97,7 +97,7 @@ def find_fixes(case: Case) -> Fixes:
             out.note = f"None of the {tried} changes that were tried makes it fit."
         if tried == 1:
             out.note = "The one change that was tried does not make it fit."
-    claims = any(fix.who == CLAIM for fix in out.fixes)
+    claims = any(CLAIM in fix.who.split(" and ") for fix in out.fixes)
     if claims:
         out.note = f"{out.note} {IMMUTABLE}".strip()
     if search.skipped:

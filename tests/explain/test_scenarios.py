@@ -559,3 +559,40 @@ def test_a_selector_that_is_false_and_an_attribute_that_nobody_has():
             pod("p", "c"),
         )
         assert report.summary == f"No GPU matches request r: {text}."
+
+
+def test_a_value_in_common_is_not_enough_devices():
+    root = {"resource.kubernetes.io/pcieRoot": "pci0"}
+    inventory = cluster(
+        class_(GPU), class_(NIC), node("n1"), node("n2"),
+        slice_("n1", [device("g0", root)]),
+        slice_("n1", [device("i0", root), device("i1", {"resource.kubernetes.io/pcieRoot": "pci1"})], driver=NIC),
+        claim("c", request("gpu"), request("nic", NIC, count=2),
+              constraints=[{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]),
+        pod("p", "c"),
+    )
+    report = explain_claim(question(inventory), "ns", "c").to_json()
+    assert report["summary"] == (
+        "1 GPU for gpu and 2 NICs for nic are needed with the same PCIe root (resource.kubernetes.io/pcieRoot), and no "
+        "value has so many usable ones (the closest: pci0 on n1 has 1 for gpu and 1 for nic); on n2 a request cannot "
+        "be served."
+    )
+    assert [group["reason"] for group in report["groups"]] == [
+        "no PCIe root (resource.kubernetes.io/pcieRoot) has enough usable devices for gpu and nic",
+        "no GPU of class gpu.example.com for request gpu; no NIC of class nic.example.com for request nic",
+    ]
+
+
+def test_requests_of_all_devices_want_one_value_for_all():
+    inventory = cluster(
+        class_(GPU), class_(NIC), node("n1"),
+        slice_("n1", [device("g0", {"example.com/x": 1}), device("g1", {"example.com/x": 2})]),
+        slice_("n1", [device("i0", {"example.com/x": 1})], driver=NIC),
+        claim("c", request("gpu", count=None), request("nic", NIC), constraints=[{"matchAttribute": "example.com/x"}]),
+        pod("p", "c"),
+    )
+    report = explain_claim(question(inventory), "ns", "c").to_json()
+    assert report["summary"] == (
+        "Request gpu asks for all devices that match, and those of nic, which have to have the same example.com/x, and "
+        "on n1 they have not: the values there are 1 and 2."
+    )
