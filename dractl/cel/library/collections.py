@@ -9,7 +9,7 @@ Source: cel-go ``ext/sets.go``, ``ext/lists.go``, ``cel/library.go``; ``k8s.io/a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 
 from dractl.cel import guard
 from dractl.cel.ast import Uint
@@ -66,22 +66,25 @@ def slice_list(items: Items, start: int, end: int) -> Items:
     return items[start:end]
 
 
-def _shown_type(value: Value) -> str:
-    """A type as cel-go's own text shows it, with what a map is made of."""
-    return "map(dyn, dyn)" if isinstance(value, CelMap) else type_name(value)
+def _shown_type(value: Value, since_137: bool) -> str:
+    """A type as cel-go's own text shows it, with what a map (and since 1.37 an optional) is made of."""
+    if isinstance(value, CelMap):
+        return "map(dyn, dyn)"
+    return "optional_type(dyn)" if since_137 and value.__class__ is Optional else type_name(value)
 
 
-def flatten(items: Value) -> Items:
+def flatten(items: Value, since_137: bool = False) -> Items:
     if not isinstance(items, list):
-        raise EvalError(f"no such overload: {_shown_type(items)}.flatten()")
+        raise EvalError(f"no such overload: {_shown_type(items, since_137)}.flatten()")
     found: Items = []
     _flatten_into(found, items, 1)
     return found
 
 
-def flatten_deep(items: Value, depth: Value) -> Items:
+def flatten_deep(items: Value, depth: Value, since_137: bool = False) -> Items:
     if not isinstance(items, list) or depth.__class__ is not int:
-        raise EvalError(f"no such overload: {_shown_type(items)}.flatten({_shown_type(depth)})")
+        shown = f"{_shown_type(items, since_137)}.flatten({_shown_type(depth, since_137)})"
+        raise EvalError(f"no such overload: {shown}")
     if depth < 0:
         raise EvalError("level must be non-negative")
     found: Items = []
@@ -332,4 +335,8 @@ OVERLOADS: dict[str, Callable[..., Value]] = {
     "list_includes_dyn_dyn": includes_any,
 }
 
-SINCE_137: dict[str, Callable[..., Value]] = {"lists_range": make_range_checked}
+SINCE_137: dict[str, Callable[..., Value]] = {
+    "list_flatten": partial(flatten, since_137=True),
+    "list_flatten_int": partial(flatten_deep, since_137=True),
+    "lists_range": make_range_checked,
+}
