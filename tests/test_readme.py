@@ -20,6 +20,12 @@ def test_outputs_in_the_readme_are_current():
     assert script("readme").refreshed(text) == text, "run: make readme"
 
 
+def test_no_output_that_is_shown_is_a_fault_of_dractl():
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"bug of dractl|Traceback \(most recent|\b(Name|Type|Attribute|Key|Index)Error:", text), path
+
+
 def test_the_make_targets_it_names_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"`?make ([a-z]+)`?", (ROOT / "README.md").read_text()))
