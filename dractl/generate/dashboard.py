@@ -80,6 +80,13 @@ CLAIMS: tuple[Panel, ...] = (
     _one("Oldest pending claim", "timeseries", "dractl_claims_pending_age_seconds_max", "{{namespace}}", unit="s"),
     _one("Why claims wait", "table", "sum by (namespace, verdict, code) (dractl_claims_pending_reason)", ""),
     _one("Free devices by class", "timeseries", 'sum by (class) (dractl_class_devices{state="free"})', "{{class}}"),
+    _one(
+        "Most free on one node",
+        "timeseries",
+        "dractl_class_free_on_one_node_max",
+        "{{class}}",
+        description="A claim for more devices than this does not fit, however many are free in all.",
+    ),
     Panel(
         "Search of the scheduler, a call",
         "timeseries",

@@ -40,6 +40,15 @@ CLASS_DEVICES = Definition(
     "classes x states that occur",
     ("class",),
 )
+FREE_TOGETHER = Definition(
+    "dractl_class_free_on_one_node_max",
+    "Most free devices that a DeviceClass selects on any one node: what a claim for several can get, however many are "
+    "free in all.",
+    ("class",),
+    "classes",
+    ("class",),
+    merge="max",
+)
 POOLS = Definition("dractl_pools", "Pools by completeness.", ("driver", "status"), "drivers x 3", ("driver",))
 CLAIMS = Definition(
     "dractl_claims",
@@ -107,6 +116,7 @@ INFO = Definition("dractl_build_info", "1, with the version of dractl.", ("versi
 OWN: tuple[Definition, ...] = (
     DEVICES,
     CLASS_DEVICES,
+    FREE_TOGETHER,
     POOLS,
     CLAIMS,
     PENDING_AGE,

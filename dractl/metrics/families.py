@@ -38,7 +38,7 @@ def families(question: Question, now: str | None = None) -> list[Family]:
     report = diagnose(context.question, context=context)
     return [
         _counted(catalogue.DEVICES, ((row.driver, row.pool, row.node or "", row.state) for row in rows)),
-        _classes(context, rows),
+        *_classes(context, rows),
         _counted(catalogue.POOLS, ((pool.driver, pool.status) for pool in pool_list(inventory))),
         _counted(catalogue.CLAIMS, (_claim(claim) for claim in inventory.claims.values())),
         ages(inventory, now),
@@ -54,15 +54,23 @@ def _counted(definition: Definition, labels: Iterable[tuple[str, ...]]) -> Famil
     return Family(definition, {key: float(number) for key, number in sorted(Counter(labels).items())})
 
 
-def _classes(context: Context, rows: list[DeviceRow]) -> Family:
+def _classes(context: Context, rows: list[DeviceRow]) -> tuple[Family, Family]:
     from dractl.diagnose.publication import selected_devices
 
     states = {row.id: row.state for row in rows}
     found: Counter[tuple[str, str]] = Counter()
-    for name, item in context.inventory.classes.items():
+    together: dict[tuple[str, ...], float] = {}
+    for name, item in sorted(context.inventory.classes.items()):
+        free: Counter[str | None] = Counter()
         for published in selected_devices(context, item):
-            found[name, states[str(published.id)]] += 1
-    return Family(catalogue.CLASS_DEVICES, {key: float(number) for key, number in sorted(found.items())})
+            state = states[str(published.id)]
+            found[name, state] += 1
+            if state == "free":
+                free[published.node_name] += 1
+        free.pop(None, None)  # of no node, or of several
+        together[(name,)] = float(max(free.values(), default=0))
+    counted = {key: float(number) for key, number in sorted(found.items())}
+    return Family(catalogue.CLASS_DEVICES, counted), Family(catalogue.FREE_TOGETHER, together)
 
 
 def _claim(claim: ResourceClaim) -> tuple[str, str, str]:

@@ -143,7 +143,8 @@ def _device(device: DeviceRow, strings: _Strings, order: list[str]) -> list[Any]
 
 def _holder(holder: HolderRow) -> str:
     admin = ", admin access" if holder.admin_access else ""
-    pods = f", pods {names(holder.pods, 3)}" if holder.pods else ", no pod"
+    word = "pod" if len(holder.pods) == 1 else "pods"
+    pods = f", {word} {names(holder.pods, 3)}" if holder.pods else ", no pod"
     return f"{holder.namespace}/{holder.name} (request {holder.request}{admin}{pods})"
 
 
@@ -159,7 +160,7 @@ def _fleet(overview: Overview) -> Iterator[str]:
     for state in states:
         yield (
             f'<th scope="col" class="number"><span class="d {state}" aria-hidden="true">{STATE_MARKS[state][0]}</span>'
-            f" {state}</th>"
+            f' <span class="word">{state}</span></th>'
         )
     yield "</tr></thead><tbody>"
     for driver, counts in overview.drivers.items():

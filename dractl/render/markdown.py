@@ -7,13 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from dractl.diagnose.check import Waiting
 from dractl.render.overview import Overview, Place, alike, head_line, names, readable, remarks
+from dractl.rules.conflicts import CLAIM_PENDING
 from dractl.rules.finding import Finding, Severity
 from dractl.rules.registry import rule
 
 _MOST_NODES = 30
-_MOST_FINDINGS = 100
-_MOST_WAITING = 50
+_MOST_FINDINGS = 40
+_MOST_WAITING = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#!|~])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_BEGINNING = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[>+=-]))([>+.)=-])")
+"""What makes a quotation, a list or a heading of a line that begins with it."""
 _TROUBLE = ("tainted", "pool-incomplete", "node-missing")
 
 
@@ -32,8 +36,8 @@ def render_markdown(overview: Overview) -> str:
     lines += ["## Devices", "", *_devices(overview), ""]
     lines += ["## Nodes to look at", "", *_nodes(overview.places), ""]
     lines += ["## Pending claims", "", *_waiting(overview), ""]
-    lines += ["## Findings", "", *_findings(report.findings), ""]
-    limits = [f"- {plain(text)}" for text in remarks(overview)]
+    lines += ["## Findings", "", *_findings(report.findings, bool(overview.waiting)), ""]
+    limits = [f"- {plain(text)}" for text in remarks(overview, together=True)]
     if limits:
         lines += ["## Limits of this report", "", *limits, ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -41,9 +45,9 @@ def render_markdown(overview: Overview) -> str:
 
 def plain(text: str) -> str:
     """Text that Markdown shows as it is: no markup, HTML, links or mentions come of it."""
-    safe = readable(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    safe = _ENTITY.sub("&amp;", readable(" ".join(text.split()))).replace("<", "&lt;")
     safe = _SPECIAL.sub(r"\\\1", safe).replace("@", "&#64;").replace("://", ":&#47;/")
-    return safe.replace("www.", "www&#46;")
+    return _BEGINNING.sub(r"\1\\\2", safe).replace("www.", "www&#46;")
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -107,28 +111,42 @@ def _claim(waiting: Waiting) -> Iterator[str]:
     yield ""
     if others := alike(waiting):
         yield f"- {plain(others)}"
-    for text in item.details:
-        yield f"- {plain(text)}"
-    for text in item.actions:
+    for text in item.actions[:1]:
         yield f"- to do: {plain(text)}"
-    for fix in item.fixes:
+    for fix in item.fixes[:1]:
         who = f" ({plain(fix.who)})" if fix.who else ""
         tried = "would help, tried out" if fix.proven else "could help"
         where = f"; fits on {plain(names(fix.nodes, 6))}" if fix.nodes else ""
         yield f"- {tried}: {plain(fix.text)}{who}{where}"
+    more = len(item.fixes) - 1
+    besides = f" ({more} more {'change' if more == 1 else 'changes'} that would help)" if more > 0 else ""
+    yield f"- all of it{besides}: {plain(f'dractl explain claim {item.claim.name} -n {item.claim.namespace}')}"
     yield ""
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[str]:
-    if not findings:
-        yield "Nothing was found by the checks that were made."
+def _findings(findings: Sequence[Finding], told: bool) -> Iterator[str]:
+    """Findings with what to do; those for information only by name. ``told``: pending claims stand above."""
+    rest = [item for item in findings if not (told and item.code == CLAIM_PENDING.code)]
+    if not rest:
+        yield "None but the pending claims." if findings else "Nothing was found by the checks that were made."
         return
-    shown = sorted(findings, key=lambda item: -item.severity.rank)[:_MOST_FINDINGS]
-    for severity in Severity:
-        for item in shown:
-            if item.severity is severity:
-                subject = f" {plain(str(item.subject))}:" if item.subject is not None else ""
-                yield f"- **{severity.value} {item.code}**{subject} {plain(item.message)}"
-                yield f"  - do: {plain(item.hint or rule(item.code).fix)}"
-    if len(findings) > len(shown):
-        yield f"\n{len(findings) - len(shown):,} more findings are not shown."
+    serious = sorted(
+        (item for item in rest if item.severity is not Severity.INFO), key=lambda item: -item.severity.rank
+    )
+    for item in serious[:_MOST_FINDINGS]:
+        yield f"- **{item.severity.value} {item.code}** {_about(item)}{plain(item.message)}"
+        yield f"  - do: {plain(item.hint or rule(item.code).fix)}"
+    if len(serious) > _MOST_FINDINGS:
+        yield f"- {len(serious) - _MOST_FINDINGS:,} more are not shown"
+    names_only = [f"{item.code} {item.subject or rule(item.code).title}" for item in rest if item not in serious]
+    if names_only:
+        yield f"- for information: {plain('; '.join(names_only[:_MOST_FINDINGS]))}"
+    yield ""
+    yield "What a code means: dractl explain CODE"
+
+
+def _about(item: Finding) -> str:
+    """The finding's subject, unless its sentence names it."""
+    if item.subject is None or item.subject.name.rpartition("/")[2] in item.message:
+        return ""
+    return f"{plain(str(item.subject))}: "

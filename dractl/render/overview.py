@@ -129,13 +129,22 @@ def head_line(overview: Overview) -> str:
     return "; ".join([*parts, *words, f"{found[Severity.INFO]:,} for information"])
 
 
-def remarks(overview: Overview) -> Iterator[str]:
-    """What limits the report: kinds that were not read, checks that were not made, assumptions."""
+def remarks(overview: Overview, together: bool = False) -> Iterator[str]:
+    """What limits the report: kinds that were not read, checks that were not made, assumptions.
+
+    ``together``: checks that were not made for one reason in one line, by their codes.
+    """
     for kind, reason in overview.unseen.items():
         yield f"{kind} could not be read: {reason}"
-    for check in overview.diagnosis.checks:
-        if check.outcome in ("skipped", "failed"):
-            yield f"check {check.code} {check.title} was not made: {check.reason}"
+    left_out = [check for check in overview.diagnosis.checks if check.outcome in ("skipped", "failed")]
+    if together:
+        for reason in dict.fromkeys(check.reason for check in left_out):
+            codes = [check.code for check in left_out if check.reason == reason]
+            word = "check was" if len(codes) == 1 else "checks were"
+            yield f"{len(codes)} {word} not made ({', '.join(codes)}): {reason}"
+    else:
+        for check in left_out:
+            yield f"check {check.code} ({check.title}) was not made: {check.reason}"
     yield from overview.diagnosis.notes
     if overview.unasked > 0:
         more = counted(overview.unasked, "unallocated claim")

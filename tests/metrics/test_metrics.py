@@ -60,6 +60,9 @@ def test_numbers_of_the_recorded_fleet(fleet):
     devices = sum(number for (name, _), number in found.items() if name == "dractl_devices")
     assert devices == 230
     assert value("dractl_pods_topology", quality="root") == 10
+    # h100-5 has all of its GPUs free
+    assert value("dractl_class_free_on_one_node_max", **{"class": "gpu.nvidia.com"}) == 8
+    assert value("dractl_class_free_on_one_node_max", **{"class": "rdma.dra.net"}) == 7
 
 
 def test_every_series_is_in_the_catalogue_with_its_labels(fleet):

@@ -45,7 +45,8 @@ FIRES: dict[str, tuple[dict[str, str], str, str, dict[str, str], str]] = {
     "DRAClaimFailsWithError": (
         {'dractl_claims_pending_reason{namespace="ml",verdict="error",code="DRA222"}': "3x60",
          'dractl_claims_pending_reason{namespace="ml",verdict="doesNotFit",code="DRA207"}': "3x60"},
-        "4m", "6m", {"namespace": "ml", "code": "DRA222"}, "Claims of ml that fail with an error (DRA222): 3 | dractl explain DRA222"),
+        "4m", "6m", {"namespace": "ml", "code": "DRA222"},
+        "Claims of ml that fail with an error (DRA222): 3 | dractl explain DRA222"),
     "DRAPoolIncomplete": (
         {'dractl_pools{driver="gpu",status="complete"}': "5x60",
          'dractl_pools{driver="gpu",status="incomplete"}': "1x60",

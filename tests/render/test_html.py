@@ -25,6 +25,8 @@ from dractl.render.markdown import render_markdown
 from dractl.render.overview import STATE_MARKS, Overview, Place, overview_of
 from dractl.rules.finding import Finding, ObjectRef, Severity
 
+AXE = Path(os.environ.get("AXE_CORE") or Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js")
+"""The accessibility checker: npm install axe-core in the repository's root, or its path in AXE_CORE."""
 VOID = {"meta", "input", "br", "link"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 browser_test = pytest.mark.skipif(
@@ -234,7 +236,14 @@ def test_markdown_of_the_demo(demo):
     assert "| gpu.nvidia.com | 79 | 37 | 1 | 35 | 4 | 8 |" in text
     assert "### ml/pair-on-h100-1 (97s)" in text
     assert "| h100-5 | cordoned |" in text
-    assert text.count("\n- **error ") == sum(item.severity is Severity.ERROR for item in demo.diagnosis.findings)
+    errors = [item for item in demo.diagnosis.findings if item.severity is Severity.ERROR and item.code != "DRA230"]
+    assert text.count("\n- **error ") == len(errors) > 2
+    # for a ticket: what waits is told once, all of it on a few pages
+    assert text.count("no usable GPU for gpu and NIC for nic on h100-1") == 1
+    assert "dractl explain claim pair-on-h100-1 -n ml" in text
+    assert "- for information: " in text and "4 checks were not made (DRA701, " in text
+    assert len(text) < 13_000 and len(text.splitlines()) < 150
+    assert "&gt;" not in text and "&amp;&amp;" not in text
 
 
 def test_what_was_not_read_is_not_called_none():
@@ -353,6 +362,85 @@ def test_browser_dark_and_narrow(browser, demo, tmp_path):
     browser.size(1400)
     browser.scheme("light")
     assert browser.faults == []
+
+
+@browser_test
+@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install axe-core, or AXE_CORE=.../axe.min.js)")
+def test_browser_axe_finds_no_fault(browser, demo, tmp_path):
+    opened(browser, tmp_path, render_html(demo, "1"))
+    browser.ask(AXE.read_text(encoding="utf-8") + "\n;true")
+    browser.ask("document.querySelector('#nodes tr:nth-child(6) button').click()")
+    browser.ask("document.querySelector('details').open = true")
+    told = "violations.map((one) => `${one.impact} ${one.id}: ${one.nodes[0].html} ${one.nodes[0].failureSummary}`)"
+    told = f"axe.run().then((result) => [result.passes.length, result.{told}])"
+    for width in (1400, 400):
+        browser.size(width)
+        for scheme in ("light", "dark"):
+            browser.scheme(scheme)
+            passed, found = browser.ask(told)
+            assert found == [] and passed > 20, (width, scheme, found)
+    browser.size(1400)
+    browser.scheme("light")
+
+
+WHERE = """(() => {
+  const one = document.activeElement, style = getComputedStyle(one), box = one.getBoundingClientRect();
+  return {
+    name: one.id || one.getAttribute('aria-label') || one.textContent.trim(),
+    tag: one.tagName, seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2,
+    inside: box.width > 0 && box.top >= -2 && box.top < innerHeight,
+  };
+})()"""
+
+
+@browser_test
+def test_browser_with_the_keyboard_alone(browser, demo, tmp_path):
+    opened(browser, tmp_path, render_html(demo, "1"))
+    walked = []
+    for _ in range(13):
+        browser.press("Tab", 9)
+        found = browser.ask(WHERE)
+        assert found["seen"] and found["inside"], found
+        walked.append(found["name"])
+    # the order of the page: skip link, links, theme, totals, filter, map
+    assert walked[0] == "Skip to the content"
+    assert walked[1:6] == ["Fleet", "Pending claims", "Findings", "Limits", "theme"]
+    assert walked[6] == "Devices by driver and state" and walked[7:12] == ["text", "driver", "state", "order", "Clear"]
+    browser.press("Tab", 9)
+    assert browser.ask(WHERE)["name"] == "a100-0"
+    browser.press("Enter", 13)
+    assert browser.ask("document.activeElement.getAttribute('aria-expanded')") == "true"
+    browser.press("Tab", 9)  # into the table of devices, which may be scrolled
+    assert browser.ask("document.activeElement.closest('.panel') !== null")
+    browser.press("Escape", 27)
+    assert browser.ask("document.querySelector('.panel')") is None
+    assert browser.ask(WHERE)["name"] == "a100-0"
+    browser.press("Enter", 13)
+    browser.press("Escape", 27)
+    assert browser.ask("document.activeElement.getAttribute('aria-expanded')") == "false"
+    # the skip link leads past the head
+    browser.ask("document.querySelector('.skip').focus()")
+    browser.press("Enter", 13)
+    assert browser.ask("document.activeElement.id") == "main"
+    # details of a claim open with Enter
+    browser.ask("document.querySelector('summary').focus()")
+    browser.press("Enter", 13)
+    assert browser.ask("document.querySelector('details').open")
+    assert browser.faults == []
+
+
+@browser_test
+def test_browser_narrow_panel_shows_holders(browser, demo, tmp_path):
+    opened(browser, tmp_path, render_html(demo, "1"))
+    browser.size(400)
+    browser.ask("document.querySelector('#nodes tr:nth-child(6) button').click()")
+    box = "(() => { const box = [...document.querySelectorAll('.panel td')].find((one) => "
+    box += "one.textContent.includes('ml/train-7')).getBoundingClientRect(); return [box.left, box.right]; })()"
+    left, right = browser.ask(box)
+    assert 0 <= left < right <= 400
+    # and the totals need no scrolling sideways
+    assert browser.ask("(() => { const one = document.querySelector('.wide'); return one.scrollWidth; })()") <= 400
+    browser.size(1400)
 
 
 @browser_test

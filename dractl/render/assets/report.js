@@ -136,19 +136,22 @@
     return [make("h4", {}, "Wiring, as the drivers publish it"), make("ul", {}, ...items)];
   };
 
+  const why = ({ reasons, taints }) => [...reasons, ...taints.filter((taint) => !reasons.some((reason) =>
+    reason.includes(taint))).map((taint) => `taint ${taint}`)].join("; ");
+
   const panel = (row, id) => {
     const { node } = row;
     const columns = [["product", (device) => device.product], ["holders", (device) => device.holders.join("; ")],
-      ["taints", (device) => device.taints.join("; ")], ["why", (device) => device.reasons.join("; ")],
-    ].filter(([, content]) => row.devices.some(content));
-    const lines = row.devices.map((device) => make("tr", {},
-      make("th", { scope: "row" }, `${device.driver}/${device.pool}/${device.name}`),
-      make("td", {}, mark(device.state), ` ${states[device.state][0]}`),
-      ...columns.map(([, content]) => make("td", {}, content(device)))));
-    const head = make("tr", {}, ...["device", "state", ...columns.map(([name]) => name)].map((name) =>
-      make("th", { scope: "col" }, name)));
-    const table = make("table", {}, make("caption", {}, `Devices of ${node.name}`), make("thead", {}, head),
-      make("tbody", {}, ...lines));
+      ["why", why]].filter(([, content]) => row.devices.some(content));
+    // the roles say what the elements are where narrow windows show the cells below each other
+    const lines = row.devices.map((device) => make("tr", { role: "row" },
+      make("th", { scope: "row", role: "rowheader" }, `${device.driver}/${device.pool}/${device.name}`),
+      make("td", { role: "cell" }, mark(device.state), ` ${states[device.state][0]}`),
+      ...columns.map(([name, content]) => make("td", { role: "cell", "data-name": name }, content(device)))));
+    const head = make("tr", { role: "row" }, ...["device", "state", ...columns.map(([name]) => name)].map((name) =>
+      make("th", { scope: "col", role: "columnheader" }, name)));
+    const table = make("table", { role: "table" }, make("caption", {}, `Devices of ${node.name}`),
+      make("thead", { role: "rowgroup" }, head), make("tbody", { role: "rowgroup" }, ...lines));
     const parts = [make("h3", {}, node.name)];
     if (node.beside) parts.push(make("p", {}, node.beside));
     parts.push(...wiring(node));
@@ -169,13 +172,20 @@
     const toggle = () => {
       const there = byId(id);
       if (there) { there.remove(); button.removeAttribute("aria-controls"); } else {
-        line.after(panel(row, id));
+        const opened = panel(row, id);
+        opened.addEventListener("keydown", (event) => {
+          if (event.key !== "Escape") return;
+          toggle();
+          button.focus();
+        });
+        line.after(opened);
         button.setAttribute("aria-controls", id);
       }
       button.setAttribute("aria-expanded", String(!there));
       open = there ? null : row.node;
     };
     button.addEventListener("click", toggle);
+    button.addEventListener("keydown", (event) => { if (event.key === "Escape" && byId(id)) toggle(); });
     line.addEventListener("click", (event) => { if (event.target.closest(".d")) toggle(); });
     body.append(line);
     if (open === row.node) toggle();

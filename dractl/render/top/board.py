@@ -252,7 +252,8 @@ def _device(device: DeviceRow) -> str:
     parts = [f"{STATE_MARKS[device.state][0]} {device.device}  {device.state}"]
     parts += [device.product] if device.product else []
     for holder in device.holders:
-        pods = f", pod {', '.join(holder.pods)}" if holder.pods else ", no pod"
+        word = "pod" if len(holder.pods) == 1 else "pods"
+        pods = f", {word} {', '.join(holder.pods)}" if holder.pods else ", no pod"
         parts.append(f"{holder.namespace}/{holder.name} (request {holder.request}{pods})")
     # that it is held stands there already
     parts += [reason for reason in device.reasons if not reason.startswith("held by ") or ";" in reason]
