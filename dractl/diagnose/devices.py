@@ -189,8 +189,11 @@ def drivers_publishing_nothing(context: Context) -> Iterator[Finding]:
         lonely = sorted(
             {
                 one.pod.node_name
-                for one in view.pods
-                if one.pod.node_name in inventory.nodes and not one.trouble and one.pod.node_name not in published
+                for index, one in enumerate(view.pods)
+                if one.pod.node_name in inventory.nodes
+                and not one.trouble
+                and one.pod.node_name not in published
+                and not _young(context, view, index)
             },
             key=natural,
         )
@@ -276,9 +279,10 @@ def _published(inventory: Inventory, driver: str, nodes: list[str]) -> int:
 
 
 def _young(context: Context, view: DriverView, index: int) -> bool:
-    """A pod that only starts (Pending, ContainerCreating) within its first minute."""
+    """A pod within its first minute that only starts (Pending, ContainerCreating) or has only just started."""
     pod = view.pods[index].pod
-    if not context.inventory.provenance.taken or view.pods[index].trouble not in ("Pending", "ContainerCreating"):
+    starting = (None, "Pending", "ContainerCreating", "not ready")
+    if not context.inventory.provenance.taken or view.pods[index].trouble not in starting:
         return False
     age = since(context.inventory, pod.meta.creation_timestamp, context.question.now)
     return age is not None and age.endswith("s") and age[:-1].isdigit() and int(age[:-1]) < 60

@@ -25,6 +25,8 @@ _SYNONYMS = {
 
 _ROLE = re.compile(r"(^|[^a-z0-9])(dra|driver|kubelet-?plugin|resource-driver|plugin)([^a-z0-9]|$)|dranet")
 _NOT_ROLE = re.compile(r"device-plugin(?!.*dra)|controller|webhook")
+_BESIDE = re.compile(r"driver-(daemonset|container)|operator|toolkit|dcgm|validator|feature-discovery|mig-manager")
+"""What else a vendor runs on its nodes: the kernel driver's container and the operator's helpers."""
 _GENERIC = {"gpu", "npu", "net", "nic", "device", "devices", "dra", "resource", "com", "io", "org", "k8s", "x-k8s"}
 
 
@@ -147,6 +149,8 @@ def _workload(item: GenericObject, driver: str) -> Workload | None:
     names = [item.meta.name, *[str(one.get("name", "")) for one in containers], *images, *labels]
     if not looks_like_driver([item.meta.namespace, *names], driver) or _is_plugin(item.meta.name, images):
         return None
+    if _is_beside(item.meta.name, images):
+        return None
     status = _map(item.body.get("status"))
     selector = {str(key): str(value) for key, value in _map(pod_spec.get("nodeSelector")).items()}
     return Workload(
@@ -157,6 +161,11 @@ def _workload(item: GenericObject, driver: str) -> Workload | None:
         selector,
         images,
     )
+
+
+def _is_beside(name: str, images: list[str]) -> bool:
+    """Whether a workload serves the same hardware, but is no DRA driver."""
+    return _BESIDE.search(name) is not None and not re.search(r"(^|[^a-z])dra([^a-z]|$)", " ".join([name, *images]))
 
 
 def _is_plugin(name: str, images: list[str]) -> bool:
@@ -176,6 +185,8 @@ def _is_driver_pod(pod: Pod, driver: str, selectors: list[dict[str, str]]) -> bo
     if pod.resource_claims or _NOT_ROLE.search(pod.meta.name):
         return False
     images = [one.image for one in pod.containers]
+    if _is_beside(pod.meta.name, images):
+        return False
     texts = [pod.meta.name, *images, *labels, *labels.values()]
     return looks_like_driver(texts, driver) and not _is_plugin(pod.meta.name, images)
 
