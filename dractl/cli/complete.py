@@ -28,7 +28,7 @@ def complete(root: Any, words: Sequence[str]) -> str:
             return _NO_FILES
         return _answer([(f"{name}={value}", text) for value, text in _values(option, current)], _wants_files(option))
     if waiting is not None:
-        if waiting.name in ("namespace", "node"):
+        if waiting.name in ("namespace", "node", "driver"):
             from dractl.cli.names import names
 
             return _answer(names(done[:-1], current, waiting.name), files=False)
@@ -40,10 +40,11 @@ def complete(root: Any, words: Sequence[str]) -> str:
     argument = next((param for param in command.params if param.param_type_name == "argument"), None)
     if argument is None:
         return _NO_FILES
-    if argument.metavar == "NAME":
+    if argument.metavar in ("NAME", "DRIVER/POOL/DEVICE"):
         from dractl.cli.names import names
 
-        return _answer(names(done, current), files=False)
+        what = None if argument.metavar == "NAME" else "device"
+        return _answer(names(done, current, what), files=False)
     return _answer(_values(argument, current), _wants_files(argument))
 
 

@@ -28,8 +28,13 @@ _PLURALS = {
     "class": ("resource.k8s.io/v1", "deviceclasses", False),
     "node": ("v1", "nodes", False),
     "namespace": ("v1", "namespaces", False),
+    "device": ("resource.k8s.io/v1", "resourceslices", False),
+    "driver": ("resource.k8s.io/v1", "resourceslices", False),
 }
-_KINDS = {"claim": "ResourceClaim", "pod": "Pod", "class": "DeviceClass", "node": "Node", "namespace": "Namespace"}
+_KINDS = {
+    "claim": "ResourceClaim", "pod": "Pod", "class": "DeviceClass", "node": "Node", "namespace": "Namespace",
+    "device": "ResourceSlice", "driver": "ResourceSlice",
+}  # fmt: skip
 
 
 def names(words: Sequence[str], current: str, what: str | None = None) -> Iterable[tuple[str, str]]:
@@ -67,7 +72,17 @@ def _recorded(words: Sequence[str], what: str) -> list[str]:
     namespace = _value(words, "--namespace", "-n")
     if _PLURALS[what][2]:
         items = [item for item in items if item["metadata"].get("namespace") == (namespace or "default")]
-    return sorted({item["metadata"]["name"] for item in items})
+    return sorted({name for item in items for name in _named(item, what)})
+
+
+def _named(item: Any, what: str) -> list[str]:
+    """What an object gives to choose from: its name, or the driver or devices of a slice."""
+    if what == "driver":
+        return [item["spec"]["driver"]]
+    if what == "device":
+        spec = item["spec"]
+        return [f"{spec['driver']}/{spec['pool']['name']}/{one['name']}" for one in spec.get("devices") or []]
+    return [item["metadata"]["name"]]
 
 
 def _live(words: Sequence[str], what: str) -> list[str]:
@@ -95,7 +110,7 @@ def _ask(what: str, access: Access, namespace: str | None) -> list[str]:
     base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     where = f"namespaces/{namespace or connection.namespace}/" if namespaced else ""
     body: Any = connection.get_once(f"{base}/{where}{plural}", {"limit": 500}, max(0.1, end - time.monotonic()))
-    return sorted(item["metadata"]["name"] for item in body.get("items") or [])
+    return sorted({name for item in body.get("items") or [] for name in _named(item, what)})
 
 
 def _folder() -> Path:

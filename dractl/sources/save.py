@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from dractl.errors import DractlError
-from dractl.sources.cluster import RawState
+from dractl.sources.cluster import DRA, RawState
 from dractl.sources.snapshot import FORMAT, FORMAT_ANNOTATION, TAKEN_ANNOTATION, UNSEEN_ANNOTATION, VERSION_ANNOTATION
 
 
 def snapshot_list(state: RawState) -> dict[str, Any]:
     """The state as a List: objects in a fixed order, what is known of the reading as annotations.
 
-    ``managedFields`` is left out: it tells who wrote which field last and is half of most objects.
+    Of ``managedFields``, half of most objects, only those who wrote through an old version of resource.k8s.io are kept,
+    without the fields that they wrote: a diagnosis names them.
     """
     notes = {
         FORMAT_ANNOTATION: FORMAT,
@@ -69,4 +70,15 @@ def _slim(body: dict[str, Any]) -> dict[str, Any]:
     meta = body.get("metadata")
     if not isinstance(meta, dict) or "managedFields" not in meta:
         return body
-    return {**body, "metadata": {key: value for key, value in meta.items() if key != "managedFields"}}
+    slim = {key: value for key, value in meta.items() if key != "managedFields"}
+    entries = meta["managedFields"]
+    telling = [
+        {key: value for key, value in entry.items() if key != "fieldsV1"}
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and _old_version(entry.get("apiVersion"))
+    ]
+    return {**body, "metadata": {**slim, "managedFields": telling} if telling else slim}
+
+
+def _old_version(version: Any) -> bool:
+    return isinstance(version, str) and version.startswith(f"{DRA}/") and version != f"{DRA}/v1"

@@ -28,6 +28,14 @@ def test_from_a_recording(dractl):
     assert "ml" in offered(dractl, "explain", "claim", "--demo", "-n", "")
 
 
+def test_devices_and_drivers(dractl, server, tmp_path):
+    live = ("--kubeconfig", str(server.kubeconfig(tmp_path / "kc")))
+    for source in (("--demo",), live):
+        assert offered(dractl, "get", "devices", *source, "--driver", "") == ["dra.cpu", "dra.net", "gpu.nvidia.com"]
+        ids = offered(dractl, "explain", "device", *source, "gpu.nvidia.com/l40s-0/")
+        assert ids == [f"gpu.nvidia.com/l40s-0/gpu-{index}" for index in range(4)]
+
+
 def test_from_the_cluster_and_once_only(dractl, server, tmp_path):
     words = ("explain", "claim", "--kubeconfig", str(server.kubeconfig(tmp_path / "kc", namespace="ml")))
     assert offered(dractl, *words, "pair") == ["pair-on-h100-1"]

@@ -5,6 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 
+from dractl.sources.cluster import RawState
+from dractl.sources.save import write_snapshot
+from dractl.sources.snapshot import read_snapshot
+
 
 def test_same_state_gives_same_bytes_and_same_answers(dractl, tmp_path):
     first, second = tmp_path / "a.json.gz", tmp_path / "b.json.gz"
@@ -54,3 +58,16 @@ def test_diff_names_what_changed(dractl, tmp_path):
 def test_a_file_that_cannot_be_written(dractl, tmp_path):
     result = dractl("snapshot", "save", str(tmp_path / "no" / "a.json"), "--demo")
     assert result.code == 2 and "cannot be written" in result.err
+
+
+def test_who_writes_through_an_old_version_is_kept(tmp_path):
+    """A diagnosis names them (DRA811), from a recording as from the cluster; what they wrote is left out."""
+    written = {"manager": "driver", "apiVersion": "resource.k8s.io/v1beta1", "fieldsV1": {"f:spec": {}}}
+    other = {"manager": "kubectl", "apiVersion": "resource.k8s.io/v1", "fieldsV1": {"f:spec": {}}}
+    body = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+            "metadata": {"name": "c", "managedFields": [other, written]}, "spec": {}}  # fmt: skip
+    file = tmp_path / "s.json"
+    write_snapshot(str(file), RawState([body]))
+    kept = json.loads(file.read_text())["items"][0]["metadata"]["managedFields"]
+    assert kept == [{"manager": "driver", "apiVersion": "resource.k8s.io/v1beta1"}]
+    assert read_snapshot(str(file)).classes["c"].meta.writers == (("driver", "v1beta1"),)
