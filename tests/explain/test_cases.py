@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .more_cases import MORE
+
 CASES = Path(__file__).parent.parent / "cases"
 
 FACTS: dict[str, tuple[list[str], list[str], str]] = {
@@ -321,6 +323,8 @@ FACTS: dict[str, tuple[list[str], list[str], str]] = {
         "error",
     ),
 }
+
+FACTS |= MORE
 
 
 def _command(folder: Path) -> list[str]:

@@ -157,3 +157,10 @@ def test_100_two_switches_one_root(discovered, report, case_tree):
     assert "mlx5_0" in text
     assert "SYS" not in text
     assert "NODE" not in text
+
+
+def test_219_disk_in_the_group_of_a_gpu(discovered):
+    text = discovered("219-disk-in-the-group-of-a-gpu")
+    assert "GPU0 0000:01:00.0 is bound to vfio-pci, and function 0000:02:00.0 in the same IOMMU group 1 to nvme" in text
+    assert "0000:02:00.0 is another device: binding it to vfio-pci, or unbinding it, takes it away from" in text
+    assert "Bind 0000:02:00.0 to vfio-pci too" not in text

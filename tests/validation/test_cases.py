@@ -324,3 +324,31 @@ def test_the_article(dractl: Any) -> None:
     assert "spec.selector is not set" in answer.at(26, "DRA036")
     assert "cannot register with the kubelet" in answer.at(29, "DRA180")
     assert "asks for nvidia.com/gpu" in answer.at(33, "DRA186")
+
+
+def test_215_domain_without_brackets(case: Any) -> None:
+    answer = case("215")
+    assert answer.verdict == "accepted-with-warning"
+    said = answer.at(8, "DRA111")
+    assert "every dot is a step" in said
+    assert "fails on every device" in said
+
+
+def test_216_driver_in_the_folder_of_plugins(case: Any) -> None:
+    answer = case("216")
+    assert answer.verdict == "accepted-with-warning"
+    assert "/var/lib/kubelet/plugins_registry" in answer.at(19, "DRA188")
+
+
+def test_217_amount_without_quantity(case: Any) -> None:
+    answer = case("217")
+    assert answer.verdict == "rejected"
+    assert '.compareTo(quantity(\\"40Gi\\")) >= 0' in answer.at(13, "DRA030")
+    assert "is a capacity of gpu.nvidia.com, not an attribute" in answer.at(15)
+
+
+def test_218_role_with_a_versioned_group(case: Any) -> None:
+    answer = case("218")
+    assert answer.verdict == "accepted-with-warning"
+    assert "write resource.k8s.io" in answer.at(6, "DRA165")
+    assert "did you mean resourceclaims?" in answer.at(10, "DRA165")
