@@ -57,10 +57,10 @@ def _by_key(new: list[Any], old: list[Any], key: str, stay: bool) -> list[Any]:
     ``stay`` keeps entries that only the cluster has; a container that is gone from a manifest was most likely in the
     one before.
     """
-    before = {one.get(key): one for one in old if isinstance(one, dict)}
+    before = {str(one.get(key)): one for one in old if isinstance(one, dict)}
     out = []
     for one in new:
-        found = before.pop(one.get(key), None) if isinstance(one, dict) else None
+        found = before.pop(str(one.get(key)), None) if isinstance(one, dict) else None
         out.append(_merged(one, found) if found is not None else one)
     return [*out, *(before.values() if stay else ())]
 

@@ -22,6 +22,9 @@ WARNED = "accepted-with-warning"
 REJECTED = "rejected"
 PASSED_OVER = "passed-over"
 
+ALIKE = 5
+"""Faults of one object that say the same are told one by one up to this number."""
+
 _TEMPLATE_FIELDS = ("resourceClaims", "claims")
 
 
@@ -89,7 +92,27 @@ def check_object(
         checked.verdict = ACCEPTED if checked.faults else PASSED_OVER
     if checked.verdict == ACCEPTED and any(_counts(fault) for fault in checked.faults):
         checked.verdict = WARNED
+    if len(checked.faults) > ALIKE:
+        checked.faults = _together(checked.faults)
     return checked
+
+
+def _together(faults: list[Fault]) -> list[Fault]:
+    """Faults that say the same of many entries of a list become one with their lines; fixes need each of them."""
+    groups: dict[tuple[Any, ...], list[Fault]] = {}
+    for number, fault in enumerate(faults):
+        place = tuple("*" if isinstance(step, int) else step for step in fault.path)
+        alone = number if "fix" in fault.evidence else None
+        groups.setdefault((fault.rule.code, fault.message, place, alone), []).append(fault)
+    out = []
+    for group in groups.values():
+        first = group[0]
+        if len(group) > ALIKE:
+            first.also = (*first.also, *(fault.path for fault in group[1 : ALIKE + 1]))
+            first.message += f" (and {len(group) - 1} times more)"
+            group = [first]
+        out += group
+    return out
 
 
 def _counts(fault: Fault) -> bool:
