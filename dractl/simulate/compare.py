@@ -32,6 +32,7 @@ class Changed:
     after: str
     node: str | None = None
     reason: str = ""
+    devices: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -169,8 +170,9 @@ def _made_anew(before: Inventory, pod: Pod) -> Unit:
 def _changed(name: str, before: Placement | None, after: Placement | None) -> Changed:
     if after is None:
         return Changed(name, before.verdict if before else "doesNotFit", "doesNotFit", reason="it is gone")
-    reason = after.reason or ", ".join(after.devices)
-    return Changed(name, before.verdict if before else RUNS, after.verdict, after.node, reason)
+    return Changed(
+        name, before.verdict if before else RUNS, after.verdict, after.node, after.reason, list(after.devices)
+    )
 
 
 def affected(before: Inventory, after: Inventory) -> list[Affected]:

@@ -96,8 +96,7 @@ def _place(cluster: Cluster, unit: Unit, reasoner: Reasoner) -> Placement:
     results = cluster.results(unit)
     fatal = next((item for item in results.values() if item.verdict == ERROR and item.fatal), None)
     if fatal is not None:
-        fatal = cluster.again(unit, fatal.node)
-        return Placement(unit.name, ERROR, reason=f"{fatal.error} (on {fatal.node}; it ends the attempt on all nodes)")
+        return Placement(unit.name, ERROR, reason=reasoner.why_error(unit, fatal.node))
     fitting = [item for item in results.values() if item.verdict == FITS]
     if not fitting:
         undecided = any(item.verdict == UNDECIDED for item in results.values())

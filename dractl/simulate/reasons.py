@@ -36,6 +36,13 @@ class Reasoner:
             return self._kept_off(unit)
         return _lacking(self.cluster.one_of_each(unit, results), len(results))
 
+    def why_error(self, unit: Unit, node: str) -> str:
+        """What the error is that the allocator ends with, on a node and by that on all."""
+        if len(self.cluster.nodes) <= _EXPLAINED:
+            return self._explained(unit)
+        error = self.cluster.again(unit, node).error
+        return f"{error} (on {node}; it ends the attempt on all nodes)"
+
     def _explained(self, unit: Unit) -> str:
         cluster = self.cluster
         version = cluster.profile.version

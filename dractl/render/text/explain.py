@@ -177,6 +177,10 @@ class Page:
         for request in requests:
             head = _request_head(request)
             mark = f"  {clean(head)}{' ' * (width - cell_width(head))}   "
+            if len(mark) > self.terminal.width // 2:
+                # on narrow terminals the funnel goes below
+                self.line(mark)
+                mark = "      "
             self.item(_funnel_words(request.get("funnel", []), self.wide), mark)
             for note in request.get("notes", []):
                 self.item(note, "      ")

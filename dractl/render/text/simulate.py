@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from dractl.explain.words import listing, plural
-from dractl.render.text.table import table
+from dractl.render.text.table import clean, table
 from dractl.render.text.terminal import Terminal
 from dractl.simulate.capacity import MOST, Capacity
 from dractl.simulate.compare import Comparison
@@ -26,26 +27,54 @@ def render_simulation(report: Simulation, terminal: Terminal, gang: bool = False
     lines: list[str] = []
     if report.moved:
         title = terminal.bold("pods that the change makes wait, placed first")
-        lines += [title, _placements(report.moved, terminal), ""]
+        lines += [title, *_placements(report.moved, terminal), ""]
     if report.affected:
         lines += _affected(report.affected, terminal)
-    lines += [_placements(report.placements, terminal), ""]
+    lines += [*_placements(report.placements, terminal), ""]
     if gang:
         word = "all of them fit together" if report.together else "not all of them fit together, so none is counted"
         lines.append(f"{report.placed} of {report.total} fit: {word} (Kubernetes {report.kubernetes})")
     else:
         lines.append(f"{report.placed} of {report.total} fit (Kubernetes {report.kubernetes})")
     if report.moved:
-        lines.append(_moved_words(len(report.moved), [item.verdict for item in report.moved]))
-    return "\n".join([*lines, *(f"note: {text}" for text in report.notes)])
+        lines += _wrapped(_moved_words(len(report.moved), [item.verdict for item in report.moved]), "", terminal)
+    return "\n".join([*lines, *_notes(report.notes, terminal)])
 
 
-def _placements(placements: Sequence[Placement], terminal: Terminal) -> str:
+def _placements(placements: Sequence[Placement], terminal: Terminal) -> list[str]:
     rows = [
-        (item.name, _WORDS[item.verdict], item.node or "", str(item.nodes) if item.nodes else "", _what(item))
+        (
+            item.name,
+            _WORDS[item.verdict],
+            item.node or "",
+            str(item.nodes) if item.nodes else "",
+            ", ".join(item.devices),
+        )
         for item in placements
     ]
-    return table(("WHAT", "VERDICT", "NODE", "CHOICE OF", "DEVICES OR REASON"), rows, terminal)
+    heads = ("WHAT", "VERDICT", "NODE", "CHOICE OF", "DEVICES")
+    return [table(heads, rows, terminal), *_why([(item.name, item.reason) for item in placements], terminal)]
+
+
+def _why(reasons: Sequence[tuple[str, str]], terminal: Terminal) -> list[str]:
+    """The reasons below a table: they are too long for a column."""
+    told = [row for name, reason in reasons if reason for row in _wrapped(f"{name}: {reason}", "  ", terminal)]
+    return ["", terminal.bold("why"), *told] if told else []
+
+
+def _wrapped(text: str, indent: str, terminal: Terminal) -> list[str]:
+    return textwrap.wrap(
+        clean(text),
+        max(40, terminal.width),
+        initial_indent=indent,
+        subsequent_indent=indent * 2,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _notes(notes: Sequence[str], terminal: Terminal) -> list[str]:
+    return [row for text in notes for row in _wrapped(f"note: {text}", "", terminal)]
 
 
 def _moved_words(total: int, verdicts: Sequence[str]) -> str:
@@ -62,11 +91,8 @@ def _moved_words(total: int, verdicts: Sequence[str]) -> str:
 
 
 def _affected(affected: Sequence[Affected], terminal: Terminal) -> list[str]:
-    return [terminal.bold("affected by the change"), *(f"  {one.name}: {one.what}" for one in affected), ""]
-
-
-def _what(item: Placement) -> str:
-    return item.reason or ", ".join(item.devices)
+    rows = [row for one in affected for row in _wrapped(f"{one.name}: {one.what}", "  ", terminal)]
+    return [terminal.bold("affected by the change"), *rows, ""]
 
 
 def render_capacity(report: Capacity, terminal: Terminal) -> str:
@@ -103,7 +129,7 @@ def render_capacity(report: Capacity, terminal: Terminal) -> str:
         total[2] += 1
     for driver, (held, devices, pools) in totals.items():
         lines.append(f"{driver}: {held:,} of {devices:,} devices in use in {pools:,} {plural(pools, 'pool')}")
-    return "\n".join([*lines, *(f"note: {text}" for text in report.notes)])
+    return "\n".join([*lines, *_notes(report.notes, terminal)])
 
 
 def _use_by_node(report: Capacity) -> dict[str, str]:
@@ -126,13 +152,16 @@ def render_comparison(report: Comparison, terminal: Terminal) -> str:
     lines: list[str] = []
     for title, some in (("pods that the change makes wait", moved), ("pods that waited before", waiting)):
         if some:
-            rows = [(item.name, _WORDS[item.before], _WORDS[item.after], item.node or "", item.reason) for item in some]
-            lines += [terminal.bold(title)]
-            lines += [table(("WHAT", "BEFORE", "AFTER", "NODE", "DEVICES OR REASON"), rows, terminal), ""]
+            rows = [
+                (item.name, _WORDS[item.before], _WORDS[item.after], item.node or "", ", ".join(item.devices))
+                for item in some
+            ]
+            lines += [terminal.bold(title), table(("WHAT", "BEFORE", "AFTER", "NODE", "DEVICES"), rows, terminal)]
+            lines += [*_why([(item.name, item.reason) for item in some], terminal), ""]
     if report.affected:
         lines += _affected(report.affected, terminal)
     if moved:
-        lines.append(_moved_words(len(moved), [item.after for item in moved]))
+        lines += _wrapped(_moved_words(len(moved), [item.after for item in moved]), "", terminal)
     if waiting:
         lines.append(
             f"of {report.total} {plural(report.total, 'pod')} that waited before, {report.fits_before} "
@@ -141,4 +170,4 @@ def render_comparison(report: Comparison, terminal: Terminal) -> str:
     if not report.changes:
         lines.append("no pod waits for claims, before or after")
     lines[-1] += f" (Kubernetes {report.kubernetes})"
-    return "\n".join([*lines, *(f"note: {text}" for text in report.notes)])
+    return "\n".join([*lines, *_notes(report.notes, terminal)])
