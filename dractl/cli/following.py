@@ -105,20 +105,26 @@ class Followed:
             return Health(0.0, problem="the cluster was not reached yet")
         now = self._clock()
         kinds: dict[str, float] = {}
-        problems = []
+        problems: dict[str, list[str]] = {}
         for name, one in self._follower.freshness().items():
             contact = one.contact.timestamp() if one.contact is not None else 0.0
             if one.state in ("watched", "starting", "polled", "broken"):
                 kinds[name] = now if one.state == "watched" else contact
             if one.state == "broken":
-                problems.append(f"{name}: {one.problem}")
-        return Health(min(kinds.values(), default=now), kinds, "; ".join(problems))
+                problems.setdefault(one.problem, []).append(name)
+        told = [f"{problem} ({_listed(names)})" for problem, names in problems.items()]
+        return Health(min(kinds.values(), default=now), kinds, "; ".join(told))
 
     def close(self) -> None:
         """End the watches."""
         if self._follower is not None:
             self._follower.close()
             self._follower = None
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - 2
+    return ", ".join(names[:2]) + (f" and {more} more kinds" if more > 0 else "")
 
 
 Following = Recorded | Followed

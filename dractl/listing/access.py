@@ -59,5 +59,8 @@ WITHOUT: dict[str, tuple[tuple[str, ...], str]] = {
 }
 OPTIONAL = (("diagnose", "snapshot save"), "its checks are skipped")
 """Commands and consequence of what only a diagnosis reads."""
-WATCHING = (("get --watch", "explain claim|pod --watch", "diagnose --watch", "top"), "it is listed again every 30 seconds")
+WATCHING = (
+    ("get --watch", "explain claim|pod --watch", "diagnose --watch", "top", "metrics"),
+    "it is listed again every 30 seconds",
+)
 """The same of the right to watch."""

@@ -58,7 +58,7 @@ def _classes(context: Context, rows: list[DeviceRow]) -> tuple[Family, Family]:
     from dractl.diagnose.publication import selected_devices
 
     states = {row.id: row.state for row in rows}
-    found: Counter[tuple[str, str]] = Counter()
+    found: Counter[tuple[str, ...]] = Counter()
     together: dict[tuple[str, ...], float] = {}
     for name, item in sorted(context.inventory.classes.items()):
         free: Counter[str | None] = Counter()

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import promql_parser
 import pytest
@@ -139,3 +140,13 @@ def test_promtool_accepts_the_metrics(dractl):
     text = dractl("metrics", "--once", "--demo").out
     done = subprocess.run([tool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_documentation_names_every_metric_and_alert():
+    text = (Path(__file__).parents[2] / "docs" / "observability.md").read_text(encoding="utf-8")
+    for one in OWN:
+        labels, given_up = ", ".join(one.labels) or "-", ", ".join(one.gives_up) or "-"
+        assert f"| `{one.name}` | {labels} | {one.help} | {one.bound} | {given_up} |" in text, one.name
+    for alert in ALERTS:
+        expression = alert.expression.replace("|", "\\|")
+        assert f"| {alert.name} | {alert.severity} | {alert.wait} | `{expression}` |" in text, alert.name
