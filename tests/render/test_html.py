@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import time
 from html.parser import HTMLParser
@@ -241,7 +242,7 @@ def test_markdown_of_the_demo(demo):
     # for a ticket: what waits is told once, all of it on a few pages
     assert text.count("no usable GPU for gpu and NIC for nic on h100-1") == 1
     assert "dractl explain claim pair-on-h100-1 -n ml" in text
-    assert "- for information: " in text and "4 checks were not made (DRA701, " in text
+    assert "- for information: " in text and re.search(r"- \d+ checks were not made \(DRA701, ", text)
     assert len(text) < 13_000 and len(text.splitlines()) < 150
     assert "&gt;" not in text and "&amp;&amp;" not in text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,11 @@ def made_up(nodes: int = 30, devices: int = 8, word: str = "") -> Board:
         taints = ["dedicated=a:NoSchedule"] if number == 3 else []
         node = NodeRow(f"node-{number}{word}", "NotReady" if number == 5 else "Ready", taints=taints)
         items.append(_node(Place(node.name, node, rows)))
-    claim = ClaimExplanation(NameView("ml", f"big{word}"), "1.36", "pending", "", "doesNotFit", f"too large {word}" * 9)
+    claim = ClaimExplanation(NameView("ml", f"big{word}"), "1.36", "pending", "", "doesNotFit", "")
+    claim.summary = (
+        f"Request gpu needs 16 GPUs on one node{word}, and no node that the pod may use has more than 8 that "
+    )
+    claim.summary += "match, free or not (4 nodes have 8); besides, 3 of them are in use, by ml/train-1 and ml/train-2."
     claim.age, claim.fixes = "5m", [FixView(f"ask for less{word}", "claim", [])]
     waiting = _claim(Waiting(claim, [Key("ml", f"big{word}"), Key("ml", "big-2")]), {})
     found = FindingItem("error", "DRA401", f"Pool gpu.example.com/node-1{word}", f"not whole{word}", "look at its log")
@@ -89,24 +94,31 @@ def chosen(session: Session, width: int = 100, height: int = 30) -> str:
     return marked[0][2:]
 
 
-FRAMES = {
-    "fleet": (), "pending": ("2",), "findings": ("3",), "node": ("j", "enter"), "claim": ("2", "enter"),
-    "search": ("/", *"whole-node"), "nothing": ("/", *"nowhere", "enter"), "help": ("?",),
-    "all-totals": ("t",), "most-trouble": ("s", "s", "end"),
+FLEET = {
+    "fleet": (), "node": ("j", "enter"), "search": ("/", *"whole-node"), "nothing": ("/", *"nowhere", "enter"),
+    "help": ("?",), "all-totals": ("t",), "most-trouble": ("s", "s", "end"),
 }  # fmt: skip
+"""Keys, and what they show of the recorded fleet: its devices, which no better wording changes."""
+TEXTS = {
+    "pending": ("2",), "findings": ("3",), "claim": ("2", "enter"), "finding": ("3", "enter"),
+    "last": ("3", "end"),
+}  # fmt: skip
+"""The same of made-up claims and findings."""
 
 
 @pytest.mark.parametrize(("width", "height"), [(100, 30), (80, 24), (40, 20)])
-def test_frames_of_the_recorded_fleet(demo, width, height):
+def test_frames(demo, width, height):
     found = []
-    for name, keys in FRAMES.items():
-        session = Session(demo)
+    devices = replace(demo, claims=[], findings=[])
+    shown_of = [(devices, name, keys) for name, keys in FLEET.items()]
+    for board, name, keys in [*shown_of, *((made_up(), name, keys) for name, keys in TEXTS.items())]:
+        session = Session(board)
         for key in keys:
             session.press(key)
         shown = text(session, width, height)
         found.append(f"=== {name}\n{shown}")
         assert len(shown.splitlines()) <= height
-    file = GOLDEN / f"demo-{width}x{height}.txt"
+    file = GOLDEN / f"{width}x{height}.txt"
     content = "\n".join(found) + "\n"
     if os.environ.get("UPDATE"):
         file.write_text(content, encoding="utf-8")

@@ -144,10 +144,10 @@ def _list(session: Session, width: int, room: int) -> tuple[list[Line], str]:
         for row, line in enumerate(rows):
             marked: Line = [("", _MARKER if chosen and row == 0 else " " * len(_MARKER)), *line]
             lines.append(_chosen(marked, width) if chosen else marked)
-    found, notes = _split(items) if session.view is View.FINDINGS else (len(items), 0)
-    more = f" and {notes:,} notes" if notes and width >= 60 else ""
+    notes = _split(items)[1] if session.view is View.FINDINGS and width >= 60 else 0
+    more = f" ({notes:,} {'note' if notes == 1 else 'notes'})" if notes else ""
     last = place.top + len(visible)
-    return lines[:room], f"{place.top + 1:,}-{last:,} of {found if more else len(items):,}{more}"
+    return lines[:room], f"{place.top + 1:,}-{last:,} of {len(items):,}{more}"
 
 
 def _chosen(line: Line, width: int) -> Line:
