@@ -26,7 +26,7 @@ from dractl.explain.nodes import (
     drivers_of,
 )
 from dractl.explain.other_class import explain_other_classes
-from dractl.explain.placement import fits_elsewhere, no_node_left, pods_text, rule_text
+from dractl.explain.placement import closed_text, fits_elsewhere, no_node_left, pods_text, rule_text
 from dractl.explain.pools import explain_pools
 from dractl.explain.publication import class_missing, explain_unpublished
 from dractl.explain.reach import explain_empty, explain_labels, explain_unreached
@@ -158,7 +158,7 @@ def _scope_words(case: Case, nodes: Sequence[NodeAnswer], others: bool) -> tuple
     names = ranges([node.name for node in nodes], 3)
     own = rule_text(case)
     if len(nodes) <= 3:
-        because = f" ({own})" if own else ""
+        because = f" ({own or closed_text(case)})" if own or closed_text(case) else ""
         return f" on {names}", f"{pods_text(case.pods)} may only run on {names}{because}, and "
     return f" on the {len(nodes)} nodes that the pod may use", ""
 

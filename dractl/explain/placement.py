@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from dractl.explain.answer import Answer
@@ -44,6 +45,24 @@ def rule_text(case: Case) -> str:
         if reason.code in ("node-selector", "node-affinity", "node-name", "claim")
     )
     return listing(rules_of, 4)
+
+
+def closed_text(case: Case) -> str:
+    """What keeps pods from the other nodes: ``6 others are cordoned, 1 has the node taint a=b:NoSchedule``."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for answer in case.nodes.values():
+        for reason in answer.pod.reasons[:1]:
+            counts[reason.code, reason.shared] += 1
+    parts = []
+    for number, ((code, shared), times) in enumerate(counts.most_common(3)):
+        other = f" {plural(times, 'other')}" if number == 0 else ""
+        if code == "cordoned":
+            parts.append(f"{times:,}{other} {plural(times, 'is')} cordoned")
+        elif code == "node-taint":
+            parts.append(f"{times:,}{other} {plural(times, 'has', 'have')} the {shared}")
+        else:
+            parts.append(f"on {times:,}{other}: {shared}")
+    return listing(parts, 3)
 
 
 def no_node_left(case: Case, answer: Answer) -> None:

@@ -163,7 +163,8 @@ def _driver_of_missing_class(inventory: Inventory, answer: Answer, name: str, po
         answer.say(f"driver {name} does publish {count(total, 'device')}; only the class is missing")
         answer.advise(f"create DeviceClass {name} (the driver's chart does that), selector device.driver == '{name}'")
         return
-    if near(name, inventory.classes):
+    if near(name, inventory.classes) or any(driver in name or name in driver for driver in drivers):
+        # a class for some devices of a driver often bears its name
         return
     nodes = ranges(sorted(inventory.nodes, key=natural), 4) if len(inventory.nodes) <= 4 else "any node"
     answer.say(f"a class alone would not help: no slice of a driver {name} is published on {nodes}")

@@ -107,7 +107,10 @@ def nothing_published(scope: Scope, where: str) -> str:
         )
     misses = misses_of(scope.survey, scope.index, scope.nodes)
     if misses.total and (culprits := misses.culprits()):
-        blamed = listing([blame(one, misses.total, noun(ask)) for one in culprits], 3)
+        # none of these devices is of the class; what the request says comes later
+        culprits = [one for one in culprits if one.of_class] or culprits
+        name = "device" if noun(ask) == "MIG device" else noun(ask)
+        blamed = listing([blame(one, misses.total, name) for one in culprits], 3)
         return (
             f"class {ask.spec.device_class_name} of request {ask.label} selects none of the "
             f"devices{where or ' there are'}: {blamed}"

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dractl.allocator.allocator import Allocator, NodeResult
+from dractl.allocator.pools import GatherError
 from dractl.allocator.profile import Profile
 from dractl.allocator.search import Limits
 from dractl.explain.alike import counters_apart, nodes_by_pool
@@ -183,7 +184,10 @@ class Cluster:
 
 def seen_everywhere(allocator: Allocator) -> list[tuple[str, str, str]]:
     """The pools that even a node without slices of its own sees: those of other nodes that are in trouble, too."""
-    pools = allocator.gatherer.gather(Node(Meta()))
+    try:
+        pools = allocator.gatherer.gather(Node(Meta()))
+    except GatherError as error:
+        return [("", "", str(error))]
     return [(str(pool), pool.status, pool.reason) for pool in pools]
 
 

@@ -374,7 +374,10 @@ def test_the_pod_may_run_only_where_there_is_nothing():
         claim("c", request("r")),
         pod("p", "c"),
     )
-    assert report.summary.startswith("Pod ns/p may only run on n2, and no GPU of class gpu.example.com is published on")
+    assert report.summary.startswith(
+        "Pod ns/p may only run on n2 (1 other has the node taint node.kubernetes.io/not-ready:NoSchedule), and no GPU "
+        "of class gpu.example.com is published on"
+    )
     assert "DRA207" in {one.code for one in report.findings}
 
 
