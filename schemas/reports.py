@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from dractl.diagnose.run import Diagnosis
 from dractl.explain.report import ClaimExplanation, PodExplanation
 from dractl.explain.reports import ClassExplanation, DeviceExplanation, NodeExplanation
 from dractl.listing.access import AccessReport
@@ -70,7 +71,7 @@ def reports() -> dict[str, Any]:
         "NodeExplanation": NodeExplanation,
         "ClassExplanation": ClassExplanation,
     }
-    return {**lists, **recordings, **expressions, **explanations}
+    return {**lists, **recordings, **expressions, **explanations, "Diagnosis": Diagnosis}
 
 
 def schema_of(kind: str, source: Any) -> dict[str, Any]:

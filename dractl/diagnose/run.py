@@ -36,10 +36,12 @@ class Diagnosis:
     kubernetes: str
     taken: str | None
     categories: list[str]
+    summary: dict[str, int] = field(default_factory=dict)
+    """Findings by severity."""
     checks: list[CheckView] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     ignored: int = 0
-    """Findings left out by --ignore or --select."""
+    """Checks left out by --ignore or --select."""
     notes: list[str] = field(default_factory=list)
 
     def worst(self) -> Severity | None:
@@ -56,11 +58,10 @@ class Diagnosis:
                 "category": item.category,
                 "outcome": item.outcome,
                 "findings": item.findings,
-                **({"reason": item.reason} if item.reason else {}),
+                "reason": item.reason,
             }
             for item in self.checks
         ]
-        counts = {one.value: sum(item.severity is one for item in self.findings) for one in Severity}
         return {
             "apiVersion": API_VERSION,
             "kind": "Diagnosis",
@@ -68,7 +69,7 @@ class Diagnosis:
             "kubernetes": self.kubernetes,
             **({"taken": self.taken} if self.taken else {}),
             "categories": self.categories,
-            "summary": counts,
+            "summary": self.summary,
             "checks": checks,
             "findings": [item.to_json() for item in self.findings],
             "ignored": self.ignored,
@@ -113,6 +114,8 @@ def diagnose(
         report.findings.append(itself.NOT_SEEN.finding(f"{kind} could not be read: {reason}"))
     report.findings = _once(report.findings)
     report.findings.sort(key=damage)
+    report.summary = {one.value: sum(item.severity is one for item in report.findings) for one in Severity}
+    report.ignored = len(checks_of(chosen)) - len(checks_of(chosen, select, ignore))
     return report
 
 

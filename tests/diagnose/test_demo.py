@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,14 @@ def test_what_was_not_looked_at_is_not_called_passed(report):
     skipped = {item["code"]: item["reason"] for item in report["checks"] if item["outcome"] == "skipped"}
     assert skipped == dict.fromkeys(("DRA701", "DRA702", "DRA703", "DRA705"), "the input holds no ClusterRole")
     assert not [item for item in report["checks"] if item["outcome"] == "failed"]
+
+
+def test_the_report_has_its_published_form(report):
+    import jsonschema
+
+    schema = json.loads((Path(__file__).parents[2] / "schemas" / "Diagnosis.json").read_text())
+    jsonschema.validate(report, schema)
+    assert report["findings"] and report["checks"]
 
 
 def test_facts_in_the_sentences(report):
