@@ -23,6 +23,28 @@ def explain_users(case: Case, answer: Answer, held: Sequence[Held]) -> None:
             _on_a_lost_node(case.inventory, answer, one, pod)
             _not_running(answer, one, pod)
     _replaced(case, answer, held)
+    _sharing_off(case, answer, held)
+
+
+_SHARING = frozenset({"hami-core-gpu.project-hami.io", "dra.hygon.com", "dra.cpu", "dra.memory"})
+"""Drivers whose devices are made to be shared by several claims."""
+
+
+def _sharing_off(case: Case, answer: Answer, held: Sequence[Held]) -> None:
+    """Devices that are made to be shared, on a release that does not share them."""
+    drivers = sorted({device.driver for one in held for device in one.devices} & _SHARING)
+    if not drivers or case.profile.features.consumable_capacity:
+        return
+    names = listing(drivers, 3)
+    answer.say(
+        f"devices of {names} are made to be shared, which needs the feature gate DRAConsumableCapacity, off by default "
+        f"in {case.release.minor}: the API server then drops allowMultipleAllocations from slices and capacity from "
+        "requests, and every device goes to one claim"
+    )
+    answer.advise(
+        "switch DRAConsumableCapacity on (API server and scheduler; the driver then has to publish anew), or go to "
+        "1.36, where it is on"
+    )
 
 
 def _on_a_lost_node(inventory: Inventory, answer: Answer, held: Held, pod: Pod) -> None:

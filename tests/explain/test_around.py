@@ -139,6 +139,17 @@ def test_a_holder_that_cannot_end():
     assert "node.kubernetes.io/out-of-service" in text
 
 
+@pytest.mark.parametrize(("release", "off"), [("1.35.4", True), ("1.36.2", False)])
+def test_devices_made_to_be_shared_where_sharing_is_off(release, off):
+    driver = "dra.cpu"
+    text = told(
+        node("n1"), class_(driver), slice_("n1", [device("cpudevnuma000")], driver=driver),
+        held("h", "n1", "cpudevnuma000", driver, driver), claim("c", request("r", driver)), pod("p", "c"),
+        release=release,
+    )  # fmt: skip
+    assert ("DRAConsumableCapacity, off by default in 1.35" in text) is off
+
+
 # --- classes and selectors ---
 
 
