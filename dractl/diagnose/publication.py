@@ -182,7 +182,11 @@ def slices_of_unready_nodes(context: Context) -> Iterator[Finding]:
                 {str(key_of(one.claim)) for found in devices for one in inventory.holders.get(found.id, [])},
                 key=natural,
             )
-            used = f"; {count(len(users), 'claim')} hold devices there: {listing(users, 4)}" if users else ""
+            used = (
+                f"; {count(len(users), 'claim')} {plural(len(users), 'has', 'have')} devices there: {listing(users, 4)}"
+                if users
+                else ""
+            )
             yield publication.SLICE_OF_UNREADY_NODE.finding(
                 f"node {name} is not ready{f' for {age}' if age else ''} ({ready.reason or ready.status}), and "
                 f"{count(len(devices), 'device')} of {listing(drivers)} are still published for it{used}",
