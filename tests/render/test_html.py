@@ -27,7 +27,7 @@ from dractl.render.overview import STATE_MARKS, Overview, Place, overview_of
 from dractl.rules.finding import Finding, ObjectRef, Severity
 
 AXE = Path(os.environ.get("AXE_CORE") or Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js")
-"""The accessibility checker: npm install axe-core in the repository's root, or its path in AXE_CORE."""
+"""The accessibility checker: npm install --no-save axe-core in the repository's root, or its path in AXE_CORE."""
 VOID = {"meta", "input", "br", "link"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 browser_test = pytest.mark.skipif(
@@ -366,7 +366,7 @@ def test_browser_dark_and_narrow(browser, demo, tmp_path):
 
 
 @browser_test
-@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install axe-core, or AXE_CORE=.../axe.min.js)")
+@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install --no-save axe-core, or AXE_CORE=.../axe.min.js)")
 def test_browser_axe_finds_no_fault(browser, demo, tmp_path):
     opened(browser, tmp_path, render_html(demo, "1"))
     browser.ask(AXE.read_text(encoding="utf-8") + "\n;true")
