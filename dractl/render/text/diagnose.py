@@ -65,8 +65,10 @@ def _category(name: str, checks: list[CheckView], terminal: Terminal, wide: bool
 
 def _finding(item: Finding, terminal: Terminal) -> list[str]:
     about = rule(item.code)
-    title = about.title[:1].lower() + about.title[1:] if about.title[1:2].islower() or about.title[:2] == "A " else (
-        about.title
+    title = (
+        about.title[:1].lower() + about.title[1:]
+        if about.title[1:2].islower() or about.title[:2] == "A "
+        else about.title
     )
     subject = clean(str(item.subject)) if item.subject is not None else ""
     name = f"{item.code} {subject}".rstrip().replace(" ", _GLUE)
