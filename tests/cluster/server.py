@@ -82,6 +82,7 @@ class ApiServer:
         self.now = 100
         self.bookmark_every = 60.0
         self.open_watches = 0
+        self.bookmarked: dict[str, int] = {}
         self._events: list[tuple[int, str, str, dict[str, Any]]] = []
         self._forgotten = 0
         self._cuts = 0
@@ -226,6 +227,7 @@ class ApiServer:
                 if quiet and bookmarks:
                     seen = reached
                     write({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(reached)}}})
+                    self.bookmarked[path] = reached
         finally:
             with self._moved:
                 self.open_watches -= 1

@@ -225,4 +225,7 @@ def test_what_is_wrong_at_the_beginning_ends_it(dractl, server, tmp_path):
     kubeconfig = str(server.kubeconfig(tmp_path / "kc"))
     run = dractl("explain", "claim", "nope", "-n", "ml", "-w", "--kubeconfig", kubeconfig)
     assert run.code == 2 and "is not in" in run.err
-    assert not [one for one in threading.enumerate() if one.name.startswith("follow-")]
+    end = time.monotonic() + SECONDS
+    while [one for one in threading.enumerate() if one.name.startswith("follow-")]:
+        assert time.monotonic() < end
+        time.sleep(0.02)
