@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.convert.model import GROUP, Document, Work
-from dractl.convert.nodes import Map, child, drop, line_of, move, new_map, tree
+from dractl.convert.nodes import Map, child, drop, line_of, many, move, new_map, tree
 
 FLAT = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 CONVERTED = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceTaintRule")
@@ -82,7 +82,7 @@ def _claim_up(document: Document, work: Work, spec: Map, version: str) -> None:
             line,
         )
         document.changed = True
-    for request in child(spec, "devices", "requests") or []:
+    for request in many(child(spec, "devices", "requests")):
         if isinstance(request, dict) and any(key in request for key in FLAT):
             _request_up(document, work, request)
             # a plain bool in 1.31, where false was the same as nothing
@@ -110,7 +110,7 @@ def _slice_up(document: Document, work: Work, spec: Map, version: str) -> None:
         if version != "v1" and key in spec and spec[key] == empty:
             drop(spec, key)
             document.changed = True
-    for device in spec.get("devices") or []:
+    for device in many(spec.get("devices")):
         if not isinstance(device, dict):
             continue
         basic = device.get("basic")
@@ -122,7 +122,8 @@ def _slice_up(document: Document, work: Work, spec: Map, version: str) -> None:
         elif "basic" in device:
             drop(device, "basic")
             document.changed = True
-        for name, value in list((device.get("capacity") or {}).items()):
+        capacity = device.get("capacity")
+        for name, value in list(capacity.items()) if isinstance(capacity, dict) else ():
             if not isinstance(value, dict):
                 device["capacity"][name] = new_map(value=value)
                 document.changed = True
@@ -131,17 +132,22 @@ def _slice_up(document: Document, work: Work, spec: Map, version: str) -> None:
         _split(document, work, spec)
 
 
+def _whole(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+
+
 def _split(document: Document, work: Work, spec: Map) -> None:
     """Since 1.35 a slice holds devices or shared counters, not both."""
     node = document.node
     assert node is not None
     pool = spec.get("pool")
     if isinstance(pool, dict):
-        pool["resourceSliceCount"] = int(pool.get("resourceSliceCount") or 1) + 1
-        pool["generation"] = int(pool.get("generation") or 0) + 1
+        pool["resourceSliceCount"] = _whole(pool.get("resourceSliceCount"), 1) + 1
+        pool["generation"] = _whole(pool.get("generation"), 0) + 1
     counters = spec["sharedCounters"]
     drop(spec, "sharedCounters")
-    meta = dict(node.get("metadata") or {})
+    given = node.get("metadata")
+    meta = dict(given) if isinstance(given, dict) else {}
     meta["name"] = f"{meta.get('name', 'slice')}-counters"
     other = {key: value for key, value in spec.items() if key != "devices"}
     document.after.append(
@@ -150,7 +156,7 @@ def _split(document: Document, work: Work, spec: Map) -> None:
                 "apiVersion": node["apiVersion"].replace("v1alpha3", "v1").replace("v1beta1", "v1"),
                 "kind": "ResourceSlice",
                 "metadata": meta,
-                "spec": {**other, "pool": dict(pool or {}), "sharedCounters": counters},
+                "spec": {**other, "pool": dict(pool) if isinstance(pool, dict) else {}, "sharedCounters": counters},
             }
         )
     )
@@ -188,7 +194,7 @@ def lower(node: Map) -> bool:
     moved = False
     if kind in ("ResourceClaim", "ResourceClaimTemplate"):
         spec = node.get("spec") if kind == "ResourceClaim" else child(node, "spec", "spec")
-        for request in child(spec, "devices", "requests") or []:
+        for request in many(child(spec, "devices", "requests")):
             if isinstance(request, dict) and isinstance(request.get("exactly"), dict):
                 exactly = request["exactly"]
                 for key in list(exactly):
@@ -196,7 +202,7 @@ def lower(node: Map) -> bool:
                 drop(request, "exactly")
                 moved = True
     elif kind == "ResourceSlice":
-        for device in child(node, "spec", "devices") or []:
+        for device in many(child(node, "spec", "devices")):
             if isinstance(device, dict) and "basic" not in device:
                 basic = new_map()
                 for key in [key for key in device if key != "name"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dractl.convert.model import GROUP, Document, Work, name_of, namespace_of, vanish
-from dractl.convert.nodes import Map, child, drop, line_of, new_map, plain, tree
+from dractl.convert.nodes import Map, child, drop, line_of, many, new_map, plain, tree
 from dractl.convert.parameters import (
     FORMER_DRIVERS,
     Wish,
@@ -149,11 +149,11 @@ def _class_parameters(
             line,
         )
         return
-    for item in target.get("vendorParameters") or []:
+    for item in many(target.get("vendorParameters")):
         if isinstance(item.get("parameters"), dict):
             name = driver_today(item.get("driverName", ""))
             config.append({"opaque": {"driver": name, "parameters": item["parameters"]}})
-    for item in target.get("filters") or []:
+    for item in many(target.get("filters")):
         text = child(item, "namedResources", "selector")
         if text:
             name = driver_today(item.get("driverName", "")) or driver
@@ -209,7 +209,7 @@ def _driver_of_class(name: str, work: Work) -> str:
         parameters = found.node.get("parameters")
         if isinstance(parameters, dict):
             return free_form(plain(parameters), "").driver
-        for item in child(found.node, "spec", "selectors") or []:
+        for item in many(child(found.node, "spec", "selectors")):
             text = str(child(item, "cel", "expression") or "")
             for driver in {*FORMER_DRIVERS.values(), *(one for one, _ in CLASSES.values())}:
                 if f'device.driver == "{driver}"' in text or f"device.driver == '{driver}'" in text:
@@ -277,7 +277,7 @@ def _from_free_form(
 
 
 def _minimum(node: Any) -> str | None:
-    for item in child(node, "spec", "selectors") or []:
+    for item in many(child(node, "spec", "selectors")):
         text = str(child(item, "cel", "expression") or "")
         _, found, rest = text.partition('.memory.compareTo(quantity("')
         if found:
@@ -304,9 +304,9 @@ def _structured(
     config: list[dict[str, Any]] = []
     if target.get("shareable"):
         work.note(document, "shareable was dropped: every claim may be used by all pods that name it")
-    for group in target.get("driverRequests") or []:
+    for group in many(target.get("driverRequests")):
         driver = driver_today(str(group.get("driverName") or ""))
-        for item in group.get("requests") or []:
+        for item in many(group.get("requests")):
             name = f"{_REQUEST}-{len(requests)}"
             wish = Wish(driver, count=1)
             selector = child(item, "namedResources", "selector")
@@ -326,9 +326,9 @@ def _structured(
 def _slice(document: Document, work: Work, node: Map) -> None:
     driver, host = str(node.get("driverName") or ""), str(node.get("nodeName") or "")
     devices = []
-    for instance in child(plain(node), "namedResources", "instances") or []:
+    for instance in many(child(plain(node), "namedResources", "instances")):
         device: dict[str, Any] = {"name": str(instance.get("name"))}
-        for attribute in instance.get("attributes") or []:
+        for attribute in many(instance.get("attributes")):
             name = str(attribute.get("name"))
             for kind, value in attribute.items():
                 if kind in ("bool", "int", "string", "version"):

@@ -108,6 +108,11 @@ def child(node: Any, *path: str) -> Any:
     return node
 
 
+def many(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one: manifests are converted before anybody has checked them."""
+    return value if isinstance(value, list) else []
+
+
 def plain(value: Any) -> Any:
     """Round-trip nodes as plain dicts and lists."""
     if isinstance(value, Mapping):

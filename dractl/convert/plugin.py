@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dractl.convert.model import GROUP, Document, Work, name_of, namespace_of
-from dractl.convert.nodes import Map, child, drop, line_of, move, new_map, tree
+from dractl.convert.nodes import Map, child, drop, line_of, many, move, new_map, tree
 from dractl.convert.parameters import NVIDIA, cel_text
 from dractl.kube.drivers import NVIDIA_PRODUCTS, driver_of_resource
 
@@ -54,7 +54,7 @@ def convert_workload(document: Document, work: Work) -> None:
 
 
 def _lift_source(document: Document, work: Work, spec: Map) -> None:
-    for entry in spec.get("resourceClaims") or []:
+    for entry in many(spec.get("resourceClaims")):
         if isinstance(entry, dict) and isinstance(entry.get("source"), dict):
             line, source = line_of(entry, "source"), entry["source"]
             for key in list(source):
@@ -68,7 +68,7 @@ def _lift_source(document: Document, work: Work, spec: Map) -> None:
 
 def _containers(spec: Map) -> Iterator[Map]:
     for key in _LISTS:
-        for one in spec.get(key) or []:
+        for one in many(spec.get(key)):
             if isinstance(one, dict):
                 yield one
 
@@ -268,5 +268,3 @@ def _label_term(key: str, value: str) -> str | None:
     if key == "nvidia.com/gpu.family":
         return f"{attributes}.architecture.lowerAscii() == {cel_text(value.lower())}"
     return None
-
-

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dractl.validation.model import Fault, Json, Path, at
+from dractl.validation.model import Fault, Json, Path, at, listing
 
 UNWRAPPED = {"basic": "basic", "source": "source", "flat": "exactly"}
 """Fix -> the level that goes away: its fields move up to where it stood."""
@@ -127,7 +127,7 @@ def upgrade_faults(value: Json, fault: Fault) -> list[Fault]:
         return steps
     kind = value.get("kind")
     spec: Path = ("spec", "spec") if kind == "ResourceClaimTemplate" else ("spec",)
-    for index, request in enumerate(at(value, *spec, "devices", "requests") or []):
+    for index, request in enumerate(listing(at(value, *spec, "devices", "requests"))):
         if isinstance(request, dict) and "firstAvailable" not in request:
             steps += [
                 Fault(
@@ -140,7 +140,7 @@ def upgrade_faults(value: Json, fault: Fault) -> list[Fault]:
                 if key != "name"
             ]
     if kind == "ResourceSlice":
-        for index, device in enumerate(at(value, "spec", "devices") or []):
+        for index, device in enumerate(listing(at(value, "spec", "devices"))):
             if isinstance(device, dict) and isinstance(device.get("basic"), dict):
                 steps.append(Fault(fault.rule, "", ("spec", "devices", index, "basic"), evidence={"fix": "basic"}))
     return steps
