@@ -366,7 +366,7 @@ def test_browser_dark_and_narrow(browser, demo, tmp_path):
 
 
 @browser_test
-@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install --no-save axe-core, or AXE_CORE=.../axe.min.js)")
+@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core (npm install --no-save axe-core, or AXE_CORE)")
 def test_browser_axe_finds_no_fault(browser, demo, tmp_path):
     opened(browser, tmp_path, render_html(demo, "1"))
     browser.ask(AXE.read_text(encoding="utf-8") + "\n;true")
