@@ -70,8 +70,9 @@ class Case:
         """All devices in the eyes of all requests."""
         if self.parent is not None:
             known = self.parent.survey
-            return Survey(self.inventory, self.profile, known.asks, known, self.only)
-        return Survey(self.inventory, self.profile, asks_of(self.inventory, self.claims), only=self.only)
+            return Survey(self.inventory, self.profile, known.asks, known, self.only, self.allocator)
+        asks = asks_of(self.inventory, self.claims)
+        return Survey(self.inventory, self.profile, asks, only=self.only, allocator=self.allocator)
 
     @cached_property
     def reasons(self) -> Reasons:

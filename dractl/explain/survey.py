@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dractl.allocator.allocator import Allocator
 from dractl.allocator.attributes import Attributes, DerivedFailure
 from dractl.allocator.pools import GatherError, Pool, PoolGatherer, node_matches
 from dractl.allocator.profile import Profile
@@ -89,10 +90,11 @@ class Survey:
         asks: list[Ask],
         alike: Survey | None = None,
         only: frozenset[str] | None = None,
+        allocator: Allocator | None = None,
     ) -> None:
         """``alike`` is a survey of the same asks under the same profile, whose evaluations count here as well.
 
-        ``only`` restricts the survey to some nodes.
+        ``only`` restricts the survey to some nodes. An ``allocator`` of the same state has put the pools together.
         """
         self.inventory = inventory
         self.profile = profile
@@ -101,8 +103,12 @@ class Survey:
         if alike is not None:
             self.judge.learn(alike.judge)
         self._attributes = Attributes(profile)
-        self.slices: list[ResourceSlice] = with_taint_rules(inventory.slices, inventory.taint_rules, profile)
-        self.gatherer = PoolGatherer(profile, self.slices)
+        if allocator is not None:
+            self.slices: list[ResourceSlice] = allocator.slices
+            self.gatherer = allocator.gatherer
+        else:
+            self.slices = with_taint_rules(inventory.slices, inventory.taint_rules, profile)
+            self.gatherer = PoolGatherer(profile, self.slices)
         self.seen: dict[DeviceId, Device] = {}
         """Every device that some node can see in a usable pool."""
         self.judgements: list[dict[DeviceId, Judgement]] = [{} for _ in asks]

@@ -97,7 +97,7 @@ def _lacking(results: list[NodeResult], nodes: int) -> str:
     else:
         parts = [
             f"request {name} needs {count(wanted[name], 'device')} on one node, and none of the {nodes:,} nodes that "
-            f"count has {f'more than {most[name]} usable' if most[name] else 'a usable one'}"
+            f"it may use has {f'more than {most[name]} usable' if most[name] else 'a usable one'}"
             for name in short
         ]
     return "; ".join(parts) or "no combination of the devices of one node satisfies all requests and constraints"
