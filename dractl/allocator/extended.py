@@ -88,14 +88,24 @@ def extended_claim(pod: Pod, node: Node, by_resource: Mapping[str, DeviceClass])
             return ExtendedClaim(problem=CANNOT_FIT, resource=name)
     if not served:
         return ExtendedClaim()
+    requests, mappings = requests_for(pod, {name: by_resource[name].meta.name for name in served})
+    return ExtendedClaim(ResourceClaim(_meta(pod), ClaimSpec(requests)), mappings)
+
+
+def requests_for(pod: Pod, classes: Mapping[str, str]) -> tuple[list[ClaimRequest], tuple[tuple[str, str, str], ...]]:
+    """The requests of the claim for a pod, in the order of their names, and ``ExtendedClaim.mappings``.
+
+    Args:
+        classes: for each resource that devices are to serve, the name of its class.
+    """
     requests: list[ClaimRequest] = []
     mappings: list[tuple[str, str, str]] = []
-    for name in served:
-        found, mapped = _of_resource(pod.containers, name, by_resource[name].meta.name)
+    for name in sorted(classes):
+        found, mapped = _of_resource(pod.containers, name, classes[name])
         requests += found
         mappings += mapped
     requests.sort(key=lambda request: request.name)
-    return ExtendedClaim(ResourceClaim(_meta(pod), ClaimSpec(requests)), tuple(mappings))
+    return requests, tuple(mappings)
 
 
 def _meta(pod: Pod) -> Meta:

@@ -9,25 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dractl.allocator.extended import is_extended
+from dractl.allocator.extended import IMPLICIT_PREFIX, is_extended, requests_for
 from dractl.explain.answer import Answer
 from dractl.explain.eligibility import pod_on_node, used_on_nodes
 from dractl.explain.report import AllocatorView, GroupView, NodeView, PodOnNode
 from dractl.explain.words import listing, plural, ranges
 from dractl.inventory import Inventory, key_of
 from dractl.kube.objects import (
-    ClaimRequest,
     ClaimSpec,
     DeviceClass,
-    DeviceRequest,
     Meta,
     Pod,
     ResourceClaim,
 )
 from dractl.rules import allocation as rules
 from dractl.rules.finding import ObjectRef
-
-IMPLICIT = "deviceclass.resource.kubernetes.io/"
 
 
 @dataclass(slots=True)
@@ -55,8 +51,8 @@ def _extended(inventory: Inventory, name: str, amount: int) -> Extended:
     plugin = [
         node for node, item in inventory.nodes.items() if name in item.allocatable and item.allocatable[name].nano > 0
     ]
-    if name.startswith(IMPLICIT):
-        return Extended(name, amount, inventory.classes.get(name.removeprefix(IMPLICIT)), [], plugin)
+    if name.startswith(IMPLICIT_PREFIX):
+        return Extended(name, amount, inventory.classes.get(name.removeprefix(IMPLICIT_PREFIX)), [], plugin)
     serving = [one for one in inventory.classes.values() if one.extended_resource_name == name]
     serving.sort(key=lambda one: one.meta.name)
     serving.sort(key=lambda one: one.meta.creation_timestamp or "", reverse=True)
@@ -66,51 +62,14 @@ def _extended(inventory: Inventory, name: str, amount: int) -> Extended:
 def claim_for(pod: Pod, resources: list[Extended]) -> ResourceClaim | None:
     """The claim that the scheduler would make for a pod's extended resources; None if no class serves any of them.
 
-    As kube-scheduler does it: a request for each container that stays, named after the places of the container and of
-    the resource among all that the container requests; init containers that end use again what later containers
-    request, and only the largest rest of them is one more request; requests are in the order of their names.
+    The node that the pod lands on is not known here: each resource with a class counts as served by devices.
     """
-    requests = [
-        request
-        for one in resources
-        if one.device_class is not None
-        for request in _requests(pod, one.name, one.device_class.meta.name)
-    ]
+    served = {one.name: one.device_class.meta.name for one in resources if one.device_class is not None}
+    requests, _ = requests_for(pod, served)
     if not requests:
         return None
-    requests.sort(key=lambda request: request.name)
     meta = Meta(name=f"{pod.meta.name}-extended-resources", namespace=pod.meta.namespace)
     return ResourceClaim(meta, ClaimSpec(requests=requests))
-
-
-def _requests(pod: Pod, resource: str, device_class: str) -> list[ClaimRequest]:
-    staying: dict[int, int] = {}
-    ending: dict[int, int] = {}
-    names: dict[int, str] = {}
-    for index, container in enumerate(pod.containers):
-        amounts = {**container.limits, **container.requests}
-        amount = amounts.get(resource)
-        if amount is None or amount.nano <= 0 or not amount.is_integer():
-            continue
-        names[index] = f"container-{index}-request-{sorted(amounts).index(resource)}"
-        ends = container.init and container.restart_policy != "Always"
-        (ending if ends else staying)[index] = amount.value()
-    rests = {
-        index: count - sum(used for place, used in staying.items() if place >= index)
-        for index, count in ending.items()
-    }
-    most = max(rests.values(), default=0)
-    counts = dict(staying)
-    if most > 0:
-        # of equally large rests the first counts
-        counts[next(index for index, rest in rests.items() if rest == most)] = most
-    return [_request(names[index], device_class, count) for index, count in counts.items()]
-
-
-def _request(name: str, device_class: str, count: int) -> ClaimRequest:
-    exact = DeviceRequest(device_class_name=device_class, allocation_mode="ExactCount", count=count)
-    exact.name = name
-    return ClaimRequest(name, exactly=exact)
 
 
 def explain_gate_off(answer: Answer, pod: Pod, resources: list[Extended], minor: str) -> None:
