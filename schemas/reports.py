@@ -21,6 +21,9 @@ from dractl.listing.recording import Changes, Recording
 from dractl.render.text.lists import ROW_KINDS
 from dractl.report import API_VERSION, camel
 from dractl.rules.finding import Finding, Severity
+from dractl.simulate.capacity import Capacity
+from dractl.simulate.compare import Comparison
+from dractl.simulate.place import Simulation
 
 FOLDER = Path(__file__).resolve().parent
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -70,6 +73,9 @@ def reports() -> dict[str, Any]:
         "DeviceExplanation": DeviceExplanation,
         "NodeExplanation": NodeExplanation,
         "ClassExplanation": ClassExplanation,
+        "Simulation": Simulation,
+        "Comparison": Comparison,
+        "Capacity": Capacity,
     }
     return {**lists, **recordings, **expressions, **explanations, "Diagnosis": Diagnosis}
 

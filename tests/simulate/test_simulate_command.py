@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -199,3 +200,18 @@ def test_defragmented_against_trying_everything(gpus, nics, taken):
     pool = next(one for one in report.pools if one.driver == "gpu.x")
     assert (pool.total_devices, pool.allocated_devices, pool.held_devices) == (len(gpus), taken, taken)
     assert pool.lost == row.defragmented - row.now
+
+
+def test_reports_keep_to_their_schemas(dractl):
+    import jsonschema
+
+    folder = Path(__file__).resolve().parents[2] / "schemas"
+    manifest = folder.parent / "tests" / "cases" / "18-free-gpu-and-free-nic-on-two-roots" / "objects.yaml"
+    for kind, words in (
+        ("Capacity", ("capacity", "ml/gpu-nic")),
+        ("Comparison", ("--drain", "h100-0")),
+        ("Simulation", ("-f", str(manifest), "--drain", "h100-2")),
+    ):
+        report = json.loads(dractl("simulate", *words, "--demo", "-o", "json").out)
+        assert report["kind"] == kind
+        jsonschema.validate(report, json.loads((folder / f"{kind}.json").read_text(encoding="utf-8")))
