@@ -18,18 +18,18 @@ from dractl.cel.frontend import compile
 
 ENV = Environment((1, 36))
 LIMIT = 5.0
-"""Seconds; far above what is needed, because the machine may be busy."""
+"""Seconds of this process; far above what is needed, because the machine may be slow."""
 
 
 def answer(text: str, env: Environment = ENV) -> str:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         checked = compile(text, env)
         estimate(checked, env)
         found = "accepted"
     except CelError as error:
         found = str(error)
-    assert time.perf_counter() - started < LIMIT, text[:200]
+    assert time.process_time() - started < LIMIT, text[:200]
     return found
 
 
