@@ -62,9 +62,7 @@ Output = Annotated[
 Labels = Annotated[
     str | None, typer.Option("--selector", "-l", metavar="LABELS", help="Only with these labels: key=value, !key...")
 ]
-NodeFilter = Annotated[
-    str | None, typer.Option("--node", metavar="NAME", help="Only what concerns this node.")
-]
+NodeFilter = Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only what concerns this node.")]
 DriverFilter = Annotated[str | None, typer.Option("--driver", metavar="NAME", help="Only of this driver.")]
 SortBy = Annotated[
     str | None,
@@ -190,9 +188,7 @@ def pools(
         return present(source, lambda inventory: narrow.listing(inventory, "Pool", pool_list(inventory)), output, watch)
     if snapshot or demo or watch or not yes:
         what = "needs a running cluster" if snapshot or demo else "creates ResourcePoolStatusRequests in the cluster"
-        raise DractlError(
-            f"--server-status {what}", "Give --yes if it may, and no --snapshot, --demo or --watch."
-        )
+        raise DractlError(f"--server-status {what}", "Give --yes if it may, and no --snapshot, --demo or --watch.")
     inventory = source.open()
     listing = narrow.listing(inventory, "Pool", pool_list(inventory))
     listing.notes = _differences(inventory, driver, context, kubeconfig)
