@@ -419,9 +419,7 @@ def node_agent(
     ] = 300,
     api_server: Annotated[
         list[str] | None,
-        typer.Option(
-            "--api-server", metavar="CIDR", help="Only from there may the report be asked for (10.0.0.1/32)."
-        ),
+        typer.Option("--api-server", metavar="CIDR", help="Only from there may the report be asked for (10.0.0.1/32)."),
     ] = None,
     output: Output = Form.YAML,
     kubernetes: options.Kubernetes = None,

@@ -62,5 +62,3 @@ def dashboard(
 
     emit(to_json(build(name.value)))
     return 0
-
-
