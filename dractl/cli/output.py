@@ -37,7 +37,9 @@ class Streams:
 
 
 def open_streams() -> Streams:
-    """Make both streams able to print any character, and look at stderr."""
+    """Make both streams able to print any character, and look at stderr. A stream that the caller closed is empty."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller (>&-)
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
