@@ -15,7 +15,10 @@ def main() -> None:
         return
     import gc
 
-    from dractl.cli.frame import run
+    try:
+        from dractl.cli.frame import run
+    except KeyboardInterrupt:
+        sys.exit(130)
 
     # a short-lived process that makes many objects and few cycles: collecting rarely saves a third of the time
     gc.set_threshold(200_000, 20, 20)

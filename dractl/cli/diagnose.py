@@ -75,7 +75,9 @@ def diagnose(
     agent_namespace: Annotated[
         str, typer.Option("--agent-namespace", metavar="NS", help="With hardware: where the node agents run.")
     ] = "dractl",
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if anything could not be read.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if not all could be read, or no check could be made.")
+    ] = False,
     snapshot: options.Snapshot = None,
     demo: options.Demo = False,
     context: options.Context = None,
@@ -119,7 +121,7 @@ def diagnose(
 
     report, unseen = _until_good(look, chosen.threshold, seconds_of(timeout, "--timeout")) if wait else look()
     _emit(report, output, chosen.threshold)
-    if strict and unseen:
+    if strict and (unseen or all(check.outcome == "skipped" for check in report.checks)):
         return Exit.NO_CLUSTER
     return Exit.NOT_GOOD if chosen.bad(report) else Exit.GOOD
 

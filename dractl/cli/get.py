@@ -152,7 +152,7 @@ def devices(
         if where is not None:
             rows, notes = _where(inventory, rows, where, kubernetes)
         listing = narrow.listing(inventory, "Device", rows)
-        listing.notes = notes
+        listing.notes = [*notes, *_unheeded_rules(inventory, listing.items, kubernetes)]
         return listing
 
     source = Source(snapshot, demo, context, kubeconfig, namespace=namespace, kinds=_KINDS)
@@ -339,6 +339,23 @@ def _where(
     except filters.FilterError as error:
         raise DractlError(f"--where: {error}", "Write it as in a claim's selector.") from None
     return found.rows, [text for text in [found.note()] if text]
+
+
+def _unheeded_rules(inventory: Inventory, rows: list[Any], kubernetes: str | None) -> list[str]:
+    """That the scheduler gives out devices of the rows although a DeviceTaintRule taints them, if it does."""
+    by_rules = [row for row in rows if any(taint.source != "driver" for taint in row.taints)]
+    if not by_rules:
+        return []
+    from dractl.allocator.quirks import TAINT_RULES_UNSEEN
+    from dractl.cli.explain import question_of
+    from dractl.explain.tainting import unheeded_why
+
+    question = question_of(inventory, kubernetes)
+    if question.profile.features.taint_rules and TAINT_RULES_UNSEEN not in question.profile.quirks:
+        return []
+    why = unheeded_why(question.profile, question.release)
+    many = f"{len(by_rules)} devices are" if len(by_rules) > 1 else "1 device is"
+    return [f"{many} tainted by a DeviceTaintRule, which does not keep the scheduler from them: {why}"]
 
 
 def _differences(inventory: Inventory, driver: str | None, context: str | None, kubeconfig: str | None) -> list[str]:

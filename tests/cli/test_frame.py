@@ -177,7 +177,7 @@ def test_a_closed_pipe_ends_quietly():
 
 @pytest.mark.parametrize(("where", "code", "message"), [(">&-", 0, ""), ("> /dev/full", 2, "error: cannot write")])
 def test_an_output_that_takes_nothing(where, code, message):
-    command = f'"{sys.executable}" -m dractl get devices --demo {where}'
+    command = f'"{sys.executable}" -m dractl get devices --node a100-0 --demo {where}'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith(message)
@@ -238,3 +238,29 @@ def test_the_bash_script_completes(tmp_path):
     env = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env, check=True)
     assert done.stdout == "taints\n"
+
+
+def _whole(arguments: list[str], closed: str = "") -> subprocess.CompletedProcess[str]:
+    command = f'exec "$0" -m dractl "$@" {closed}'
+    words = ["sh", "-c", command, sys.executable, *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("arguments", [["validate", "-"], ["convert", "-"], ["get", "devices", "--snapshot", "-"]])
+def test_a_closed_standard_input_is_an_empty_one(arguments):
+    done = _whole(arguments, "<&-")
+    assert done.returncode == 2
+    assert "bug of dractl" not in done.stdout + done.stderr
+
+
+def test_strict_is_not_content_when_no_check_could_be_made():
+    assert _whole(["diagnose", "hardware", "--demo", "--strict"]).returncode == 3
+    assert _whole(["diagnose", "hardware", "--demo"]).returncode == 0
+
+
+def test_devices_whose_taint_rule_the_scheduler_does_not_see_are_told():
+    told = "8 devices are tainted by a DeviceTaintRule, which does not keep the scheduler from them"
+    nics = ["get", "devices", "--demo", "--node", "h100-4", "--driver", "dra.net"]
+    assert told in _whole(nics).stderr
+    assert "DeviceTaintRule" not in _whole([*nics, "--kubernetes", "1.37"]).stderr
+    assert "DeviceTaintRule" not in _whole([*nics[:3], "--node", "h100-0", "--driver", "dra.net"]).stderr
