@@ -346,14 +346,18 @@ def _unheeded_rules(inventory: Inventory, rows: list[Any], kubernetes: str | Non
     by_rules = [row for row in rows if any(taint.source != "driver" for taint in row.taints)]
     if not by_rules:
         return []
+    from dractl.allocator.profile import Profile
     from dractl.allocator.quirks import TAINT_RULES_UNSEEN
-    from dractl.cli.explain import question_of
     from dractl.explain.tainting import unheeded_why
 
-    question = question_of(inventory, kubernetes)
-    if question.profile.features.taint_rules and TAINT_RULES_UNSEEN not in question.profile.quirks:
+    release = choose_release(inventory, kubernetes)
+    try:
+        profile = Profile.for_release(release.full)
+    except ValueError:  # a release whose scheduler is not known; the list is right all the same
         return []
-    why = unheeded_why(question.profile, question.release)
+    if profile.features.taint_rules and TAINT_RULES_UNSEEN not in profile.quirks:
+        return []
+    why = unheeded_why(profile, release)
     many = f"{len(by_rules)} devices are" if len(by_rules) > 1 else "1 device is"
     return [f"{many} tainted by a DeviceTaintRule, which does not keep the scheduler from them: {why}"]
 
