@@ -80,6 +80,11 @@ class Profile:
     list_attributes_in_cel: bool
     """Whether selectors may read list attributes."""
 
+    @property
+    def heeds_taint_rules(self) -> bool:
+        """Whether the scheduler keeps to the taints of DeviceTaintRules: the gate is on, and it sees the rules."""
+        return self.features.taint_rules and q.TAINT_RULES_UNSEEN not in self.quirks
+
     @classmethod
     def for_release(cls, release: str, gates: Mapping[str, bool] | None = None) -> Profile:
         """The allocator that kube-scheduler of a release runs.

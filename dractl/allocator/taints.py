@@ -47,7 +47,7 @@ def with_taint_rules(
     added. A rule without a selector fits no device, except where the profile's scheduler takes it to fit all.
     """
     rules = list(rules)
-    if not rules or not profile.features.taint_rules or q.TAINT_RULES_UNSEEN in profile.quirks:
+    if not rules or not profile.heeds_taint_rules:
         return list(slices)
     unset_fits_all = q.TAINT_RULE_WITHOUT_SELECTOR in profile.quirks
     return [_tainted(item, rules, unset_fits_all) for item in slices]

@@ -343,23 +343,10 @@ def _where(
 
 def _unheeded_rules(inventory: Inventory, rows: list[Any], kubernetes: str | None) -> list[str]:
     """That the scheduler gives out devices of the rows although a DeviceTaintRule taints them, if it does."""
-    by_rules = [row for row in rows if any(taint.source != "driver" for taint in row.taints)]
-    if not by_rules:
-        return []
-    from dractl.allocator.profile import Profile
-    from dractl.allocator.quirks import TAINT_RULES_UNSEEN
-    from dractl.explain.tainting import unheeded_why
+    from dractl.listing.unheeded import unheeded_rules
 
-    release = choose_release(inventory, kubernetes)
-    try:
-        profile = Profile.for_release(release.full)
-    except ValueError:  # a release whose scheduler is not known; the list is right all the same
-        return []
-    if profile.features.taint_rules and TAINT_RULES_UNSEEN not in profile.quirks:
-        return []
-    why = unheeded_why(profile, release)
-    many = f"{len(by_rules)} devices are" if len(by_rules) > 1 else "1 device is"
-    return [f"{many} tainted by a DeviceTaintRule, which does not keep the scheduler from them: {why}"]
+    # most clusters have no rules, and need no look at the allocator
+    return unheeded_rules(rows, choose_release(inventory, kubernetes)) if inventory.taint_rules else []
 
 
 def _differences(inventory: Inventory, driver: str | None, context: str | None, kubeconfig: str | None) -> list[str]:

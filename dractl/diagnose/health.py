@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dractl.allocator.quirks import TAINT_RULES_UNSEEN
 from dractl.allocator.taints import tolerates
 from dractl.diagnose.check import Context, claim_ref
 from dractl.explain.lifecycle import since
@@ -117,7 +118,7 @@ def _users(inventory: Inventory, devices: list[PublishedDevice]) -> list[str]:
 
 def taint_rules_ignored(context: Context) -> Iterator[Finding]:
     """Rules that the scheduler of this release does not see."""
-    if "taint-rules-unseen" not in context.question.profile.quirks:
+    if TAINT_RULES_UNSEEN not in context.question.profile.quirks:
         return
     for rule in context.inventory.taint_rules:
         devices = affected(context.inventory, rule)

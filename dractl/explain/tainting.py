@@ -33,7 +33,7 @@ def taint_rules(case: Case, answer: Answer) -> None:
 def unheeded(survey: Survey, devices: Iterable[DeviceId]) -> list[DeviceTaintRule]:
     """The rules that fit some of the devices but taint nothing under the survey's profile."""
     rules = survey.inventory.taint_rules
-    if not rules or (survey.profile.features.taint_rules and TAINT_RULES_UNSEEN not in survey.profile.quirks):
+    if not rules or survey.profile.heeds_taint_rules:
         return []
     devices = list(devices)
     return [rule for rule in rules if any(_fits(rule, one) for one in devices)]

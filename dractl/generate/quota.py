@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dractl.allocator.extended import IMPLICIT_PREFIX
 from dractl.errors import DractlError
 from dractl.generate.manifest import Json, Manifest, Said, manifest, metadata
 from dractl.inventory import Inventory
@@ -11,7 +12,7 @@ from dractl.kube import names
 from dractl.kube.objects import DeviceRequest, ResourceClaim
 
 _SUFFIX = ".deviceclass.resource.k8s.io/devices"
-_IMPLICIT = "requests.deviceclass.resource.kubernetes.io/"
+_IMPLICIT = f"requests.{IMPLICIT_PREFIX}"
 ALL_COUNTS_AS = 32
 """What quota charges for allocationMode All, whatever a node has."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dractl.allocator.profile import Profile
+from dractl.allocator.quirks import TAINT_RULES_UNSEEN
 from dractl.errors import DractlError
 from dractl.explain.case import freed
 from dractl.inventory import DeviceId, Inventory, Key
@@ -53,7 +54,7 @@ def _known_node(inventory: Inventory, name: str) -> None:
 
 def unseen_rules(inventory: Inventory, profile: Profile) -> list[str]:
     """A remark where the release's scheduler gives out devices that a DeviceTaintRule names."""
-    if "taint-rules-unseen" not in profile.quirks or not inventory.taint_rules:
+    if TAINT_RULES_UNSEEN not in profile.quirks or not inventory.taint_rules:
         return []
     names = ", ".join(rule.meta.name for rule in inventory.taint_rules)
     return [f"this scheduler does not see DeviceTaintRules ({names}), so devices that they taint are given out too"]

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dractl.allocator.extended import IMPLICIT_PREFIX
 from dractl.sources.cluster import RawState
 
 _HEX = "[0-9A-Fa-f]"
@@ -125,8 +126,8 @@ class Redactor:
 
     def resource(self, text: str) -> str:
         """The name of a resource of containers and nodes."""
-        if text.startswith(IMPLICIT):
-            return IMPLICIT + self.class_name(text.removeprefix(IMPLICIT))
+        if text.startswith(IMPLICIT_PREFIX):
+            return IMPLICIT_PREFIX + self.class_name(text.removeprefix(IMPLICIT_PREFIX))
         domain, slash, _ = text.rpartition("/")
         return text if not slash or self.public(domain) else self.name("resource", text)
 
@@ -135,7 +136,6 @@ class Redactor:
         return self.name("class", text)
 
 
-IMPLICIT = "deviceclass.resource.kubernetes.io/"
 _FORMS = {
     "uuid": "00000000-0000-4000-8000-{:0>12}",
     "mac": "02-00-00-00-{}",
